@@ -142,7 +142,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         if not self.budget_seconds:
             return 0.0
         benchmark, suite = BENCHMARKS[self.benchmark], suites.SUITES.get(self.budget_from)
-        launches = benchmark.launches(1, suite.launches if suite is not None else 1)
+        launches = benchmark.launches(0, suite.launches if suite is not None else 1)
         grid, of_suite = (self.grid, self.asked_points), suite is not None
         return benchmark.seconds(self.budget_seconds, *grid, self.case.parameters, launches, of_suite=of_suite)
 

@@ -116,7 +116,8 @@ options_of_run = together(
     ),
     options_of_cases,
     click.option(
-        "--repeat", type=int, default=1, help="Launch every case at least this many times, libraries in turn."
+        "--repeat", type=int, default=0, show_default="the suite's",
+        help="Launch every case this many times, libraries in turn.",
     ),
     click.option(
         "--calibrate", default="", metavar="|".join(CALIBRATE), show_default="only what the system has no sizes for",

@@ -50,7 +50,7 @@ class Options:
     benchmarks: tuple[str, ...] = ()
     asked: Asked = field(default_factory=dict, hash=False)
     network: str = ""
-    repeat: int = 1
+    repeat: int = 0
     ranks: int = 0
     nodes: tuple[int, ...] = ()
     each_node: bool = False

@@ -13,6 +13,7 @@ from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import EXIT_INTERRUPTED, CampaignError
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES
 from mpi_campaign.planning.options import Options
+from mpi_campaign.planning.suites import SUITES
 from mpi_campaign.running.run import Campaign
 from mpi_campaign.verdicts import comparing, sides
 from mpi_campaign.verdicts.comparing import ComparisonRequest
@@ -77,7 +78,7 @@ def narrowed(options: Options, slower: pd.DataFrame, seconds: float) -> Options:
         configurations=values("configuration") or options.configurations,
         benchmarks=values("benchmark"),
         asked=asked,
-        repeat=max(options.repeat, LAUNCHES),
+        repeat=max(options.repeat or SUITES[options.suite].launches, LAUNCHES),
         budget_seconds=seconds,
         calibrate="",
         sizes_of="",

@@ -118,11 +118,11 @@ class Benchmark:
         return needed if needed > most else min(share, most)
 
     def launches(self, repeat: int, of_suite: int) -> int:
-        """How many launches a case has where a person asked for `repeat` of them, or for nothing: then it is 1.
+        """How many launches a case has: the `repeat` that a person asked for; 0: as many as usual.
 
         of_suite: how many the suite makes, `Suite.launches`.
         """
-        return max(repeat, of_suite if of_suite == 1 or self.own_launches is None else self.own_launches)
+        return repeat or (of_suite if of_suite == 1 or self.own_launches is None else self.own_launches)
 
     def has(self, axis: str) -> bool:
         return any(choice.name == axis for choice in self.choices)
