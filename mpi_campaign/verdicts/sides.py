@@ -170,6 +170,13 @@ def _there_are(toolchains: Sequence[str], lacking: str) -> str:
     return f"there are: {first_of(dict.fromkeys([*near, *toolchains]), MOST_NAMED) or 'none'}"
 
 
+def check_known(sides: Iterable[Side], runs: Iterable[RunFolder]) -> None:
+    """Refuse a side with a toolchain that no run has. Raises CampaignError."""
+    toolchains = _toolchains(runs)
+    if lacking := [side.toolchain for side in sides if side.toolchain and side.toolchain not in toolchains]:
+        raise CampaignError(f"no run has {clean(lacking[0])}; {_there_are(toolchains, lacking[0])}")
+
+
 def _toolchains(runs: Iterable[RunFolder]) -> list[str]:
     """The toolchains of runs, by name. A person sees how far the reading is."""
     names: set[str] = set()
@@ -304,10 +311,8 @@ def _of_newest(sides: Sequence[Side], runs: Sequence[RunFolder]) -> tuple[list[p
     newest, problems = _newest(sides, runs)
     if newest:
         return _launches_in(sides, newest, problems)
+    check_known(sides, runs)
     words = " and ".join(side.words for side in sides)
-    toolchains = _toolchains(runs)
-    if lacking := [side.toolchain for side in sides if side.toolchain and side.toolchain not in toolchains]:
-        raise CampaignError(f"no run has {clean(lacking[0])}; {_there_are(toolchains, lacking[0])}")
     raise CampaignError(
         f"no run has launches of {words}; name runs with --within, or measure both in one: "
         "./campaign run --toolchain A --toolchain B --repeat 5"

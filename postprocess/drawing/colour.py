@@ -120,11 +120,21 @@ def level_class(scale: str, value: float) -> str:
     return f"{scale}{SCALES[scale].level(value)}" if math.isfinite(value) else NO_LEVEL
 
 
+def tick_classes(scale: str) -> dict[str, str]:
+    """The name of each tick of a scale, by the class of its colour."""
+    return {level_class(scale, value): name for value, name in SCALES[scale].ticks.items()}
+
+
+def scale_of(name: str) -> str:
+    """The scale of a class of `level_class` but `NO_LEVEL`."""
+    return name.rstrip("0123456789")
+
+
 def class_colour(name: str, palette: str = "paper") -> Rgb:
     """The colour of a class of `level_class`."""
     if name == NO_LEVEL:
         return NO_VALUE
-    scale = name.rstrip("0123456789")
+    scale = scale_of(name)
     return SCALES[scale].colour(SCALES[scale].level_value(int(name.removeprefix(scale))), palette)
 
 

@@ -354,7 +354,7 @@ def key(cells: Sequence[Cell]) -> str:
     """What the numbers are; empty where there are none."""
     measures = "; ".join(dict.fromkeys(cell.measure for cell in _in_order(cells) if cell.measure))
     known = "[95 % interval]" if any(math.isfinite(cell.estimate[1]) for cell in cells) else ""
-    counts = "points that count/all" if any(cell.points for cell in cells) else ""
+    counts = "points that count / all" if any(cell.points for cell in cells) else ""
     return f"numbers: {'; '.join(filter(None, [measures, ', '.join(filter(None, [known, counts]))]))}" * bool(measures)
 
 
@@ -400,7 +400,7 @@ def _where(of_note: Sequence[Cell], cells: Sequence[Cell]) -> str:
         ):
             return "; ".join(dict.fromkeys(" ".join(words) for words in sorted(whole)))
     if len(of_note) > MOST_NAMED:
-        return f"{len(of_note)} of {len(cells)}"
+        return f"{len(of_note)} of {plural(sum(cell.word != BY_RESULT['skip'] for cell in cells), 'cell')}"
     return "; ".join(f"{cell.row.library} {cell.row.configuration} {cell.column}" for cell in of_note)
 
 

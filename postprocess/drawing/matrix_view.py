@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from postprocess.drawing.colour import NO_LEVEL, scale_of, tick_classes
 from postprocess.drawing.matrix import Cell, Grid, key, notes, remarks, sentences
 
 WIDE = 100
@@ -52,7 +53,8 @@ class MatrixView:
     """The matrix of a family.  anchor: the place in the page that has all of it.
 
     sentences: a library, and what it does.  rows: library (empty where it is that of the row above), configuration, a
-    cell for each column.  key: what the numbers are.  remarks: what else must be known of them.  notes: why cells
+    cell for each column.  legend: what the colours of the small maps mean, by their classes; empty where there is no
+    such map.  key: what the numbers are.  remarks: what else must be known of them.  notes: why cells
     have no result or cannot be told.
     """
 
@@ -61,6 +63,7 @@ class MatrixView:
     sentences: list[tuple[str, str]]
     columns: list[str]
     rows: list[tuple[str, str, list[CellView | None]]]
+    legend: dict[str, str]
     key: str
     remarks: str
     notes: list[str]
@@ -76,7 +79,12 @@ def matrix_view(title: str, anchor: str, cells: Sequence[Cell]) -> MatrixView:
         before = library
     told = [sentence.partition(": ") for sentence in sentences(cells)]
     said = [(library, words) for library, _, words in told]
-    return MatrixView(title, anchor, said, grid.columns, rows, key(cells), remarks(cells), notes(cells))
+    return MatrixView(title, anchor, said, grid.columns, rows, _legend(cells), key(cells), remarks(cells), notes(cells))
+
+
+def _legend(cells: Sequence[Cell]) -> dict[str, str]:
+    classes = {tile.css for cell in cells for line in cell.tiles for tile in line} - {NO_LEVEL}
+    return {name: words for scale in sorted(map(scale_of, classes)) for name, words in tick_classes(scale).items()}
 
 
 def _view(cell: Cell, scales: dict[str, tuple[float, float]]) -> CellView:

@@ -28,7 +28,6 @@ from postprocess.verdicts.verdict_page import cell_css
 
 MOST_LINES = 12
 """The most sentences of a question at the end of a run: nobody decides by more. The report has all of them."""
-NOTHING_DECIDED = "nothing could be decided"
 MOST_NAMES = 3
 """The most pairs that are named of which nothing could be decided."""
 
@@ -184,7 +183,7 @@ def undecided(answers: Answers) -> str:
     reason, often = next(iter(reasons(every).items()))
     silent = [clean(f"{b} against {a}") for (a, b), comparison in pairs if not comparison.decided]
     nothing = f", nothing of {first_of(silent, MOST_NAMES)}" if silent else ""
-    words = f"{unknown} of {total} comparisons could not be decided{nothing}" if every.decided else NOTHING_DECIDED
+    words = f"{unknown} of {total} comparisons could not be decided{nothing}"
     return f"{words}; most often ({often} of {unknown}): {clean(reason)}"
 
 

@@ -132,7 +132,7 @@ GRID = (8, 16, 32)
     ("behaviour", "word", "basic"),
     [
         (PERFECT, "gains", "serialises"),
-        (Behaviour(1.0), "no faster", "serialises"),
+        (Behaviour(1.0), "gains nothing", "serialises"),
         (Behaviour(1.6), "slower", "serialises"),
     ],
     ids=("hides all", "hides nothing", "costs more"),

@@ -4,8 +4,8 @@ another configuration.
 As it comes the number is r_overhead, and the word is the verdict of `summary`. In any other configuration the number is
 how many times as fast as the library as it comes the work is done; where a core was given up, by the work done. The
 library gains, or is slower, where the interval of that lies on one side of 1, and the number is off 1 by at least the
-least ratio that matters. It is no faster where it surely gains less than that. It cannot be told where the verdict of
-`summary` would have a question mark.
+least ratio that matters. It gains nothing where it surely gains less than that. It cannot be told where the verdict of
+`summary` would have a question mark: then no number is shown, since too few points count for one.
 """
 
 import math
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from postprocess.drawing.colour import level_class
-from postprocess.drawing.matrix import BY_RESULT, CANNOT_TELL, Cell, Row, Tile, Word
+from postprocess.drawing.matrix import BY_RESULT, CANNOT_TELL, UNKNOWN, Cell, Row, Tile, Word
 from postprocess.families.family import Found
 from postprocess.families.matrix_rows import rows_in
 from postprocess.families.nbc_overlap import summary
@@ -26,7 +26,7 @@ from postprocess.statistics.metrics import Estimate
 OVERHEAD = "r_overhead of the median point (0: all is hidden, 1: nothing)"
 SPEED_UP = "x: times as fast as the library as it comes"
 GAINS = Word("gains", "good", "runs {} times as fast as without", "run {} times as fast as without")
-NO_FASTER = Word("no faster", "even", "is no faster", "are no faster")
+NO_GAIN = Word("gains nothing", "even", "gains nothing", "gain nothing")
 SLOWER = Word("slower", "bad", "runs {} times as fast as without", "run {} times as fast as without")
 WORDS = {
     summary.OVERLAPS: Word(summary.OVERLAPS, "good", "overlaps", "overlap"),
@@ -36,7 +36,7 @@ WORDS = {
     summary.MIXED: Word(summary.MIXED, "even", "is mixed", "are mixed"),
     summary.CANNOT_TELL: CANNOT_TELL,
 }
-MOVED = "computing or communicating alone takes another time than with the library as it comes"
+MOVED = "already alone, computing or communicating takes more or less time than with the library as it comes"
 _LEFT_TO_COUNTS = ("left out", "few points reliable")
 """The beginnings of notes that the counts of a cell say."""
 
@@ -57,7 +57,7 @@ def _cell(one: Summary, row: Row) -> Cell:
         row,
         column=str(one.case["collective"]),
         word=word,
-        estimate=number.numbers,
+        estimate=number.numbers if one.is_sure else UNKNOWN,
         counted=one.sound if one.together and one.by_launch else one.reliable,
         points=one.points,
         unit="" if is_basic else " x",
@@ -93,7 +93,7 @@ def gained(speed_up: Estimate) -> Word:
         return GAINS
     if high < 1 and value <= 1 / (1 + LEAST_RATIO):
         return SLOWER
-    return NO_FASTER if high < 1 + LEAST_RATIO else CANNOT_TELL
+    return NO_GAIN if high < 1 + LEAST_RATIO else CANNOT_TELL
 
 
 def _why(one: Summary) -> str:

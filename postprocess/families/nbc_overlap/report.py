@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from postprocess.drawing.colour import FADED, SCALES, level_class
+from postprocess.drawing.colour import FADED, SCALES, level_class, tick_classes
 from postprocess.drawing.columns import rows_of
 from postprocess.drawing.curve_view import CurveSection
 from postprocess.drawing.page import Filters
@@ -106,8 +106,9 @@ def style(page: Page, found: Found) -> dict[str, Any]:
     shown = _shown(page, found).maps
     chips = {verdict_class(verdict) for verdict in _VERDICT_RATIOS}
     tiles = {tile.css for one in summaries_of(found) for line in tiles_of(one) for tile in line}
+    ticks = tick_classes(METRICS["r_overhead"].scale)
     return {
-        "palettes": level_styles({*level_classes(shown.groups), *chips, *tiles}),
+        "palettes": level_styles({*level_classes(shown.groups), *chips, *tiles, *ticks}),
         "gradients": gradients(),
         "ticks": tick_places(),
         "views": shown.views,
