@@ -461,11 +461,13 @@ def test_no_compiler_is_lacking(tmp_path: Path) -> None:
     assert found["timing"] is None
 
 
+@pytest.mark.rare
 def test_no_registry_is_lacking() -> None:
     found = module("--toolchain", "mpich@4.1.3", env={**os.environ, **NOWHERE})
     assert "no package registry" in finding_of(found, "timing")["seen"]
 
 
+@pytest.mark.rare
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one CPU anyway")
 def test_one_core_is_lacking() -> None:
     cpu = min(os.sched_getaffinity(0))

@@ -471,6 +471,7 @@ def test_real_limits_are_told_by_the_doctor_and_by_a_run(one_core: Path, small_s
 
 
 @pytest.mark.slow
+@pytest.mark.rare
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2 or not shutil.which("taskset"), reason="no CPU can be left out")
 def test_a_real_mask_is_told_by_the_doctor_and_by_a_run() -> None:
     cpu = max(os.sched_getaffinity(0))

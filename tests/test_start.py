@@ -99,16 +99,8 @@ def whole(clone: Path) -> Path:
     return clone
 
 
-@pytest.mark.parametrize(
-    "lost",
-    [
-        "site-packages/one.py",
-        *(
-            pytest.param(one, marks=pytest.mark.rare)
-            for one in ("site-packages/campaign.pth", "bin/python", "pyvenv.cfg")
-        ),
-    ],
-)
+@pytest.mark.rare
+@pytest.mark.parametrize("lost", ["site-packages/one.py", "site-packages/campaign.pth", "bin/python", "pyvenv.cfg"])
 def test_an_environment_that_lost_a_file_is_made_again(whole: Path, lost: str) -> None:
     next(whole.glob(f".venv/**/{lost}")).unlink()
     done = start(whole, env=NOWHERE)
@@ -116,7 +108,8 @@ def test_an_environment_that_lost_a_file_is_made_again(whole: Path, lost: str) -
     assert f"making {whole}/.venv" in done.stderr
 
 
-@pytest.mark.parametrize("does", [pytest.param("echo 3.1", marks=pytest.mark.rare), "exit 1"])
+@pytest.mark.rare
+@pytest.mark.parametrize("does", ["echo 3.1", "exit 1"])
 def test_an_environment_whose_python_is_another_version_or_does_not_work_is_made_again(whole: Path, does: str) -> None:
     python = whole / ".venv" / "bin" / "python"
     python.unlink()
@@ -136,7 +129,11 @@ def test_a_file_that_was_emptied_is_told_and_its_environment_is_made_again(whole
 
 @pytest.mark.needs("mount")
 @pytest.mark.parametrize(
-    ("option", "says"), [("noexec", "is mounted noexec"), ("ro", "no package registry can be reached")]
+    ("option", "says"),
+    [
+        ("noexec", "is mounted noexec"),
+        pytest.param("ro", "no package registry can be reached", marks=pytest.mark.rare),
+    ],
 )
 def test_a_clone_on_a_mount_that_forbids_something(clone: Path, tmp_path: Path, option: str, says: str) -> None:
     """What cannot be executed is refused; where nothing can be written, the user's cache has the environment."""
