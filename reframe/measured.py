@@ -104,6 +104,12 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
     gives_sizes = False
     build = fixture(BuildBenchmarks, scope="environment")
 
+    @classmethod
+    def loggable_attrs(cls) -> list[tuple[str, str | None]]:
+        """Without `variables`, an old name of `env_vars`: whoever reads it is looked for through the whole stack, and
+        ReFrame reads it for each number that it logs."""
+        return [(name, shown) for name, shown in type(cls).loggable_attrs(cls) if name != "variables"]
+
     @property
     def asked_configuration(self) -> str:
         return "basic" if self.gives_sizes else str(self.configuration)
