@@ -1,6 +1,7 @@
 """What a run answers of itself, beside the run before it and the baseline; and that nothing later changes it."""
 
 import shutil
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,18 @@ def test_the_commands_that_are_named_show_the_same_pairs(three: RunFolder, insid
         assert words[0] == "./campaign"
         shown = inside(*words[1:]).stdout
         assert all(f"{b} against {a}: " in shown for a, b in question.pairs)
+
+
+def test_many_releases_are_held_against_the_one_before_and_the_newest_against_other_libraries(tmp_path: Path) -> None:
+    releases = [f"intel@2021.{number}.0" for number in (2, 9, 10, 11)]
+    slower = dict.fromkeys(releases[2:], 1.2)
+    folder = archived(tmp_path, name_of(1), toolchains=(*releases, THREE[-1]), slower=slower, launches=5)
+    libraries, in_turn = answering.of_run(folder).questions
+    assert list(libraries.pairs) == [(releases[-1], THREE[-1])]
+    assert list(in_turn.pairs) == list(pairwise(releases))
+    told = sentences(in_turn)
+    assert told and all(f"{releases[1]} is faster with overlap than {releases[2]}" in one for one in told[:1])
+    assert not any(releases[0] in one or releases[3] in one for one in told)
 
 
 def test_a_kept_run_is_asked_for_its_libraries_and_their_configurations(tmp_path: Path) -> None:

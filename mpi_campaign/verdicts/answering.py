@@ -3,8 +3,10 @@ baseline, put to `compare`."""
 
 import itertools
 import shlex
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pandas as pd
@@ -12,6 +14,7 @@ import pandas as pd
 from mpi_campaign.archive import consistency, earlier_launches, references, run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import CampaignError
+from mpi_campaign.libraries.versions import numbers
 from mpi_campaign.verdicts import sides
 from mpi_campaign.verdicts.comparing import Found, Manifest, compared, tells_maps
 from mpi_campaign.verdicts.sides import Side
@@ -20,10 +23,13 @@ from postprocess.statistics.limits import Limits
 from postprocess.verdicts.answers import Answers, Question
 from postprocess.verdicts.compare import over_all
 from postprocess.verdicts.compare_text import Pairs
+from postprocess.verdicts.history import library_and_version
 from postprocess.verdicts.launches import methods_of
 
 BASIC = "basic"
 LIBRARIES = "Libraries against each other"
+MOST_RELEASES = 3
+"""The most releases of a library that are held against each other and against other libraries."""
 LIMITS = Limits(rate=Limits.rate / 2)
 """Half of the false discoveries may be among the answers of the run alone, half among those beside other runs: so what
 a run says of itself depends on no later run, and all answers together keep the rate of one comparison."""
@@ -61,11 +67,23 @@ def _controlled(questions: Iterable[Question]) -> list[Question]:
 
 
 def _libraries(folder: RunFolder, manifest: Manifest, table: pd.DataFrame, earlier: pd.DataFrame) -> Iterator[Question]:
-    names = sorted(table["toolchain"].unique())
-    if len(names) > 1:
+    """Libraries against each other, each of many releases by its newest one; then these, each against the one before
+    it: all against all would be hundreds of pairs, of which nobody asks most."""
+    by_library: dict[str, list[str]] = defaultdict(list)
+    for name in sorted(table["toolchain"].unique(), key=lambda name: (numbers(library_and_version(name)[1]), name)):
+        by_library[library_and_version(name)[0]].append(name)
+    many = {library: releases for library, releases in by_library.items() if len(releases) > MOST_RELEASES}
+    compared_all = [releases[-1:] if library in many else releases for library, releases in by_library.items()]
+
+    def question(title: str, names: Sequence[str], pairs: Iterable[tuple[str, str]]) -> Question:
         asked = {name: Side(name, runs=(folder,), toolchain=name) for name in names}
-        pairs = list(itertools.combinations(names, 2))
-        yield _within(folder, manifest, table, LIBRARIES, asked, pairs, earlier)
+        return _within(folder, manifest, table, title, asked, list(pairs), earlier)
+
+    if len(names := sorted(itertools.chain(*compared_all))) > 1:
+        yield question(LIBRARIES, names, itertools.combinations(names, 2))
+    for library, releases in sorted(many.items()):
+        in_turn = question(f"Releases of {library}, each against the one before it", releases, pairwise(releases))
+        yield replace(in_turn, more=_command("versions", library, folder), in_turn=True)
 
 
 def _configurations(
@@ -96,15 +114,18 @@ def _within(
     """A question about sides of one run."""
     of_maps = tells_maps(table)
     found = {name: Found(side, side.launches(table, [folder]), {folder.run: manifest}) for name, side in asked.items()}
-    more = _command(folder, *(side.words for side in asked.values()), "--within", folder.run)
+    more = _command("compare", *(side.words for side in asked.values()), "--within", folder)
     counts = limits_of(manifest)
     judged = {(a, b): compared(found[a], found[b], counts=counts, earlier=earlier, of_maps=of_maps) for a, b in pairs}
     return Question(title, more, judged)
 
 
-def _command(folder: RunFolder, *words: str) -> str:
+def _command(*words: str | RunFolder) -> str:
+    """The command, of whose words the last one is the run."""
+    *first, folder = words
+    assert isinstance(folder, RunFolder)
     elsewhere = () if folder.root == run_folders.RESULTS else ("--output", str(folder.root))
-    return shlex.join(["./campaign", "compare", *words, *elsewhere])
+    return shlex.join(["./campaign", *map(str, first), folder.run, *elsewhere])
 
 
 def _before(folder: RunFolder, manifest: Manifest, earlier: pd.DataFrame) -> Question | None:
@@ -122,7 +143,7 @@ def _before(folder: RunFolder, manifest: Manifest, earlier: pd.DataFrame) -> Que
         pairs = _beside(folder, manifest, Side(other.run, runs=(other,)), {other.run: theirs}, earlier)
         if pairs is not None:
             title = f"This run against {other.run}, the newest comparable one before it"
-            return Question(title, _command(folder, other.run, folder.run), pairs, apart=True)
+            return Question(title, _command("compare", other.run, folder), pairs, apart=True)
     return None
 
 
@@ -148,7 +169,7 @@ def _baseline(folder: RunFolder, manifest: Manifest, earlier: pd.DataFrame) -> t
         older = not any(_share_a_method(methods, run) for run in runs)
         why = "was measured by other methods than" if older else "has no case in common with"
         return None, f"there is no answer about the baseline: it {why} this run"
-    return Question("This run against the baseline", _command(folder, words, folder.run), pairs, apart=True), ""
+    return Question("This run against the baseline", _command("compare", words, folder), pairs, apart=True), ""
 
 
 def _beside(

@@ -13,7 +13,7 @@ from postprocess.drawing.text import clean, first_of, shortened
 from postprocess.families import registry
 from postprocess.families.family import Metric
 from postprocess.statistics.limits import Limits
-from postprocess.verdicts.compare import METRICS, SLOWER, UNKNOWN, Comparison
+from postprocess.verdicts.compare import FASTER, METRICS, SLOWER, UNKNOWN, Comparison
 from postprocess.verdicts.compare_text import (
     Pairs,
     cell_words,
@@ -38,13 +38,15 @@ class Question:
 
     title: what is compared.  more: the command that shows every case.  pairs: the comparisons, by the words of A and B.
     group: a word that the questions share which make one matrix, each a line of it; empty where the sides of this one
-    make a matrix.  apart: whether B is the whole run, and A what was measured before: then all metrics count together.
+    make a matrix.  in_turn: whether each side is held against the one before it: then only steps are told, and there is
+    no matrix.  apart: whether B is the whole run, and A what was measured before: then all metrics count together.
     """
 
     title: str
     more: str
     pairs: Pairs
     group: str = ""
+    in_turn: bool = False
     apart: bool = False
 
 
@@ -72,12 +74,18 @@ def sentences(question: Question) -> list[str]:
     for (a, b), comparison in question.pairs.items():
         if question.apart and comparison.decided:
             found += [_since(comparison), *(f"note: {clean(remark)}" for remark in comparison.remarks)]
-        elif not question.apart:
+        elif not (question.apart or (question.in_turn and not _has_step(comparison))):
             first, others = _by_family(answering(comparison.rows))
             each = [_which(comparison, metric, clean(a), clean(b)) for metric in first[: 1 if question.group else None]]
             found += [words for words, _ in each] if any(is_decided for _, is_decided in each) else []
             found += _also(comparison, others, clean(a), clean(b))
+    if question.in_turn and not found and any(comparison.decided for comparison in question.pairs.values()):
+        found = ["no decided comparison finds a difference"]
     return found
+
+
+def _has_step(comparison: Comparison) -> bool:
+    return comparison.count(SLOWER) + comparison.count(FASTER) > 0
 
 
 def _by_family(metrics: Sequence[Metric]) -> tuple[list[Metric], list[Metric]]:
@@ -218,7 +226,7 @@ class MetricMatrix:
 
 def matrices(answers: Answers) -> list[MetricMatrix]:
     """The matrices of a run, one for each metric that answers: of its libraries, then of its configurations."""
-    of_sides = [question for question in answers.questions if not question.group and not question.apart]
+    of_sides = [one for one in answers.questions if not (one.group or one.in_turn or one.apart)]
     grouped = [question for question in answers.questions if question.group]
     found = [grid for question in of_sides for grid in _grids("against", question.pairs)]
     of_groups = {(one.group, b): pair for one in grouped for (_, b), pair in one.pairs.items()}

@@ -92,7 +92,7 @@ def searched(place: Path, toolchain: str, planted: Sequence[int], seed: int) -> 
 
 def commit(place: Path, revision: object) -> int | None:
     """The number of a commit; None of none."""
-    words = ["git", "-C", place / "repository", "show", f"{revision}:number"]
+    words = ["git", "-C", str(place / "repository"), "show", f"{revision}:number"]
     return int(subprocess.run(words, check=True, text=True, capture_output=True).stdout) if revision else None
 
 
