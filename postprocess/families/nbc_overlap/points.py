@@ -204,13 +204,20 @@ def samples_of(run: Run) -> pd.DataFrame:
     system = str(run.manifest.get("system") or "")
     records = overlaps_of(run).records
     launches = launch_numbers(records)
-    parts = [
-        _samples(_case(r, launches[r.name, p.collective], p, system) | {"record": r.name, "index": p.index}, p)
-        for r in records
-        for p in r.points
-        if p.repetitions
-    ]
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*CASE, "record", "index"])
+    measured = [(r, p) for r in records for p in r.points if p.repetitions]
+    if not measured:
+        return pd.DataFrame(columns=[*CASE, "record", "index"])
+    labels = pd.DataFrame(
+        [
+            _case(r, launches[r.name, p.collective], p, system) | {"record": r.name, "index": p.index}
+            for r, p in measured
+        ]
+    )
+    counts = [p.repetitions for _, p in measured]
+    columns = [_samples(p) for _, p in measured]
+    joined = {name: np.concatenate([each[name] for each in columns]) for name in columns[0]}
+    table: pd.DataFrame = labels.loc[labels.index.repeat(counts)].reset_index(drop=True).assign(**joined)
+    return table.astype({"start_imbalance_ns": "Int64"})
 
 
 def usable(points: pd.DataFrame) -> pd.DataFrame:
@@ -556,14 +563,13 @@ def _or_nan(value: float | None) -> float:
     return math.nan if value is None else value
 
 
-def _samples(labels: dict[str, Any], p: OverlapPoint) -> pd.DataFrame:
-    columns: dict[str, Any] = {**labels, "repetition": np.arange(p.repetitions)}
+def _samples(p: OverlapPoint) -> dict[str, Any]:
+    """The columns of `samples_of` that differ between the repetitions of a point."""
+    columns: dict[str, Any] = {"repetition": np.arange(p.repetitions)}
     columns |= {name: getattr(p, name) for name in ("t_measured_ns", "t_comm_ref_ns", "t_comp_ref_ns")}
     for term in ("t_call", "t_comp", "t_test", "t_wait"):
         spread = getattr(p, f"{term}_ns")
         columns |= {f"{term}_{statistic}_ns": getattr(spread, statistic) for statistic in ("min", "median", "max")}
         columns[f"{term}_max_rank"] = spread.max_rank
     clocked = len(p.start_imbalance_ns) == p.repetitions
-    columns["start_imbalance_ns"] = pd.array(p.start_imbalance_ns if clocked else [None] * p.repetitions, "Int64")
-    samples: pd.DataFrame = pd.DataFrame(columns)
-    return samples
+    return columns | {"start_imbalance_ns": p.start_imbalance_ns if clocked else np.full(p.repetitions, np.nan)}
