@@ -108,7 +108,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
     def loggable_attrs(cls) -> list[tuple[str, str | None]]:
         """Without `variables`, an old name of `env_vars`: whoever reads it is looked for through the whole stack, and
         ReFrame reads it for each number that it logs."""
-        return [(name, shown) for name, shown in type(cls).loggable_attrs(cls) if name != "variables"]
+        of_reframe: Any = type(cls)
+        return [(name, shown) for name, shown in of_reframe.loggable_attrs(cls) if name != "variables"]
 
     @property
     def asked_configuration(self) -> str:

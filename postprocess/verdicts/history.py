@@ -5,14 +5,13 @@ it changes, on the logarithm of times. A series goes on when its library is upgr
 fact that may explain a change.
 """
 
-import functools
 import hashlib
 import itertools
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -307,6 +306,7 @@ def upgraded(launches: pd.DataFrame) -> pd.DataFrame:
     return series
 
 
+@cache
 def library_and_version(toolchain: str) -> tuple[str, str]:
     """A library, with the suffix that tells its builds apart, and its version: mpich@5.0+vci is mpich+vci, 5.0."""
     library, _, rest = toolchain.partition("@")
@@ -336,7 +336,7 @@ def changes_of(series: Sequence[Series], limits: Limits | None = None) -> list[C
     """
     limits = limits or Limits(rate=HISTORY_RATE)
     most = limits.rate
-    found = [(one, functools.cache(one.states.contrast)) for one in series if one.states]
+    found = [(one, cache(one.states.contrast)) for one in series if one.states]
     for _ in range(2):  # the first pass finds how small a p-value must be, which depends on all steps
         raw = [step for one, contrast in found for step in _steps(one, contrast, limits, most)]
         adjusted = false_discovery_adjusted([one.q_value for one in raw])

@@ -140,6 +140,6 @@ def _why(manifest: Mapping[str, Any], case: Mapping[Any, Any], *, alone: bool) -
 
 
 def _is_of(entry: Mapping[str, Any], case: Mapping[Any, Any], *, alone: bool) -> bool:
-    versions = [str(entry.get("toolchain")), str(case["toolchain"])]
-    same = versions[0] == versions[1] if alone else len({library_and_version(version)[0] for version in versions}) == 1
+    theirs, ours = str(entry.get("toolchain")), str(case["toolchain"])
+    same = theirs == ours if alone else library_and_version(theirs)[0] == library_and_version(ours)[0]
     return same and all(str(entry[name]) == str(case[name]) for name in case if name in entry and name != "toolchain")

@@ -205,8 +205,9 @@ def samples_of(run: Run) -> pd.DataFrame:
     records = overlaps_of(run).records
     launches = launch_numbers(records)
     measured = [(r, p) for r in records for p in r.points if p.repetitions]
+    empty: pd.DataFrame = pd.DataFrame(columns=[*CASE, "record", "index"])
     if not measured:
-        return pd.DataFrame(columns=[*CASE, "record", "index"])
+        return empty
     labels = pd.DataFrame(
         [
             _case(r, launches[r.name, p.collective], p, system) | {"record": r.name, "index": p.index}
@@ -216,8 +217,9 @@ def samples_of(run: Run) -> pd.DataFrame:
     counts = [p.repetitions for _, p in measured]
     columns = [_samples(p) for _, p in measured]
     joined = {name: np.concatenate([each[name] for each in columns]) for name in columns[0]}
-    table: pd.DataFrame = labels.loc[labels.index.repeat(counts)].reset_index(drop=True).assign(**joined)
-    return table.astype({"start_imbalance_ns": "Int64"})
+    rows = labels.loc[labels.index.repeat(counts)].reset_index(drop=True).assign(**joined)
+    table: pd.DataFrame = rows.astype({"start_imbalance_ns": "Int64"})
+    return table
 
 
 def usable(points: pd.DataFrame) -> pd.DataFrame:
