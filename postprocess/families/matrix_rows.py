@@ -15,6 +15,11 @@ from postprocess.records.run import is_as_asked
 if TYPE_CHECKING:
     import pandas as pd
 
+NOTES = {
+    "oversubscribed": "oversubscribed",
+    "shared_core": "the progress thread may run on the cores that compute",
+}
+"""What a reader of a cell must know where the column is true in one of its rows."""
 ROW = frozenset(("toolchain", "network", "configuration"))
 """The columns of a table, and fields of a case, that a row is made of at least."""
 COLUMNS = (axes.COLLECTIVE, axes.OPERATION)

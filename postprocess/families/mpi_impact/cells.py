@@ -5,7 +5,7 @@ import pandas as pd
 from postprocess.drawing.columns import first_of
 from postprocess.drawing.matrix import CANNOT_TELL, Cell, Word
 from postprocess.drawing.text import duration
-from postprocess.families.matrix_rows import rows_in
+from postprocess.families.matrix_rows import NOTES, rows_in
 from postprocess.families.mpi_impact.table import CASE, highlighted, verdict
 from postprocess.families.sampled_table import columns_of_estimates
 from postprocess.records.header import NAMED
@@ -44,7 +44,7 @@ def cells_of(table: pd.DataFrame) -> list[Cell]:
                 measure=MEASURE,
                 noun="time",
                 why=reasons[0] if reasons else told,
-                notes=tuple(note for note in ("oversubscribed", "shared core") if each[note.replace(" ", "_")].any()),
+                notes=tuple(words for name, words in NOTES.items() if each[name].any()),
             )
         )
     return found

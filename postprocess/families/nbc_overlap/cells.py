@@ -15,7 +15,7 @@ from typing import Any
 from postprocess.drawing.colour import level_class
 from postprocess.drawing.matrix import BY_RESULT, CANNOT_TELL, UNKNOWN, Cell, Row, Tile, Word
 from postprocess.families.family import Found
-from postprocess.families.matrix_rows import rows_in
+from postprocess.families.matrix_rows import NOTES, rows_in
 from postprocess.families.nbc_overlap import summary
 from postprocess.families.nbc_overlap.diagnosis import BASIC_FAILED, is_reference
 from postprocess.families.nbc_overlap.maps import METRICS, map_anchor
@@ -37,6 +37,7 @@ WORDS = {
     summary.CANNOT_TELL: CANNOT_TELL,
 }
 MOVED = "already alone, computing or communicating takes more or less time than with the library as it comes"
+_IN_WORDS = {"reference moved": MOVED, "shared core": NOTES["shared_core"]}
 _LEFT_TO_COUNTS = ("left out", "few points reliable")
 """The beginnings of notes that the counts of a cell say."""
 
@@ -109,5 +110,4 @@ def _why(one: Summary) -> str:
 def _notes(one: Summary) -> Iterator[str]:
     for note in one.notes:
         if not note.startswith((*_LEFT_TO_COUNTS, "failed: ")) and BASIC_FAILED not in note:
-            words = note.partition(" at ")[0]
-            yield MOVED if words == "reference moved" else words
+            yield _IN_WORDS.get(words := note.partition(" at ")[0], words)
