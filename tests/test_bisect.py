@@ -10,6 +10,7 @@ import pytest
 
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import CampaignError
+from mpi_campaign.libraries.versions import NEWER_THAN_ALL, numbers
 from mpi_campaign.planning.options import Options
 from mpi_campaign.running import judged as measuring
 from mpi_campaign.running.bisecting import Bisection
@@ -161,6 +162,7 @@ def test_revisions_are_built_once_and_failures_are_remembered(repository: Path) 
             revisions.have(revisions.names[2])
     assert len(told) == 2
     assert resolving.parse(text).family == "mpich"
+    assert numbers(resolving.parse(text.replace(revisions.names[4], "0" * 12)).version) == (NEWER_THAN_ALL,)
 
 
 @pytest.mark.parametrize(

@@ -117,4 +117,4 @@ class Builder:
                 (place / FAILED).write_text(f"{name} does not build: {done.why}")
                 raise CampaignError(f"{name} does not build: {done.why}")
             (place / DONE).touch()
-        return f"{self.library}@{name}={prefix}"
+        return f"{self.library}@git.{name}={prefix}"  # a hash may begin with digits, as a version does
