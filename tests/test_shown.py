@@ -7,11 +7,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from mpi_campaign.archive import first_screen, rendering
 from mpi_campaign.archive.matrices import fitted
 from mpi_campaign.archive.run_folders import RunFolder
+from mpi_campaign.archive.window import Window
 from postprocess.drawing.columns import aligned
 from postprocess.families import registry
-from postprocess.records.run import load_run
+from postprocess.records.run import Run, load_run
 from tests.archives import EVERY, archived, name_of
 from tests.support import Command, refused
 
@@ -100,3 +102,20 @@ def test_a_table_is_cut_to_the_window_and_a_sentence_is_not() -> None:
     assert [line[-1] for line in lines[:3]] == ["…"] * 3 and lines[0].split()[:2] == ["a", "b"]
     assert " ".join(" ".join(lines[3:]).split()) == sentence
     assert fitted(f"{table}\n{sentence}", 400) == [*table.splitlines(), sentence]
+
+
+def test_the_first_screen_of_a_finished_run_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(first_screen, "STATE", tmp_path / "state")
+    folder = archived(tmp_path, name_of(1))
+    narrow, wide = (Window(width, is_terminal=False, paint=lambda text, _: text) for width in (80, 200))
+    read: list[RunFolder] = []
+
+    def load(of: RunFolder) -> Run:
+        read.append(of)
+        return load_run(of.path)
+
+    monkeypatch.setattr(rendering, "load", load)
+    shown = [first_screen.read(folder, on).lines for on in (narrow, narrow, wide, wide)]
+    assert shown[0] == shown[1] != shown[2] == shown[3] and len(read) == 2
+    next(folder.records_folder.glob("*.jsonl")).write_text("damaged")
+    assert first_screen.read(folder, narrow).problems and len(read) == 3

@@ -1,72 +1,21 @@
 """The first screen of a run: the matrix of each family, with a sentence for each library and what must be known."""
 
-import os
 import re
-import shutil
-import sys
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from itertools import groupby, pairwise
 from textwrap import wrap
-from typing import Any
 
-import click
-
-from mpi_campaign.archive.run_folders import RunFolder
-from postprocess.drawing.colour import class_colour
-from postprocess.drawing.matrix import Cell, Halves, Paint, State, key, matrix_text, notes, remarks, sentences, wrapped
+from mpi_campaign.archive.window import Window
+from postprocess.drawing.matrix import Cell, key, matrix_text, notes, remarks, sentences, wrapped
 from postprocess.drawing.text import capitalised, clean, plural
 from postprocess.families import registry
 from postprocess.families.family import Family
 from postprocess.records.run import Run
 from postprocess.records.run_words import RESULT_WORDS, ran_words, run_name, together
 
-LEAST_WIDTH = 80
-COLOURS: dict[State, dict[str, Any]] = {
-    "good": {"fg": "green", "bold": True},
-    "even": {"fg": "blue", "bold": True},
-    "bad": {"fg": "red", "bold": True},
-    "unknown": {"dim": True},
-}
 MOST_NOTES = 4
 """The most notes of a family on the first screen."""
-
-
-@dataclass(frozen=True)
-class Window:
-    """What is printed on.  width: its characters.  is_terminal: whether lines are cut to it.  paint: colours a word.
-    halves: draws small maps; None where there are no colours."""
-
-    width: int
-    is_terminal: bool
-    paint: Paint
-    halves: Halves | None = None
-
-
-def window() -> Window:
-    """The window of standard output: at least LEAST_WIDTH wide; without colours where there are none, or none are
-    wanted (https://no-color.org)."""
-    is_terminal = sys.stdout.isatty()
-    coloured = is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    width = max(LEAST_WIDTH, shutil.get_terminal_size().columns)
-    if not coloured:
-        return Window(width, is_terminal, lambda text, _state: text)
-    draws = "utf" in str(sys.stdout.encoding).lower()
-    return Window(width, is_terminal, _coloured, _halves if draws else None)
-
-
-def _halves(upper: str, lower: str) -> str:
-    return click.style("\N{UPPER HALF BLOCK}", fg=_colour(upper), bg=_colour(lower) if lower else None)
-
-
-def _colour(name: str) -> int:
-    """The nearest of a terminal's 256 colours to that of a class."""
-    red, green, blue = (round(5 * part) for part in class_colour(name))
-    return 16 + 36 * red + 6 * green + blue
-
-
-def _coloured(text: str, state: State) -> str:
-    return click.style(text, **COLOURS[state])
 
 
 def lines(run: Run, on: Window) -> list[str]:
@@ -137,10 +86,3 @@ def _narrowed(lines: list[str]) -> list[str]:
 
 def _command(run: Run, family: Family) -> str:
     return f"./campaign show {run_name(run)} --benchmark {family.name}"
-
-
-def next_words(folder: RunFolder, run: Run) -> Iterator[str]:
-    """The report, and the commands that show more."""
-    report = folder.report if folder.report.is_file() else f"./campaign report {run_name(run)}"
-    yield f"report: {report}"
-    yield f"every point: ./campaign show {run_name(run)} --points"

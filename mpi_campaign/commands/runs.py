@@ -33,32 +33,37 @@ def show(run: str, output: Path, *, as_json: bool, as_csv: bool, points: bool, c
     Exit code 1: a record cannot be read, or is not what was archived. A line names it.
     """
     folder = run_folders.readable(run, output.resolve())
-    from mpi_campaign.archive import matrices, rendering  # noqa: PLC0415
+    from mpi_campaign.archive import first_screen, window  # noqa: PLC0415
 
+    _check_formats(as_csv=as_csv, as_json=as_json, points=points, provenance=asked["provenance"])
     chosen = [name for name, is_chosen in asked.items() if is_chosen]
     if len(chosen) > 1:
         raise CampaignError(f"{' and '.join(f'--{name}' for name in chosen)}: ask for one of them")
+    if not (chosen or as_json or as_csv or points or collective):
+        screen = first_screen.read(folder, window.window())
+        print("\n".join([*screen.lines, *first_screen.next_words(folder)]))
+        _complain((*screen.problems, *screen.failures))
+        return _code(folder, screen.problems)
+    from mpi_campaign.archive import matrices, rendering  # noqa: PLC0415 - pandas takes a second to load
+
     loaded = rendering.load(folder)
     benchmark = str(asked["benchmark"]) or next((SHORT_FORMS[name] for name in chosen if name in SHORT_FORMS), "")
     problems, failures = rendering.problems(folder, loaded), rendering.failures(loaded)
-    _check_formats(as_csv=as_csv, as_json=as_json, points=points, provenance=asked["provenance"])
     if asked["provenance"]:
         print(rendering.provenance_as_json(folder) if as_json else rendering.provenance_text(folder, loaded))
-    elif benchmark or as_json or as_csv or points or collective:
+    else:
         family = rendering.family_named(benchmark, loaded) if benchmark else None
         if family and not rendering.has(loaded, family, benchmark):
             _complain((*problems, *failures))
             raise CampaignError(rendering.lacks_words(loaded, benchmark))
         chosen_points = rendering.Points(loaded, family, benchmark, collective)
         text = chosen_points.as_json() if as_json else chosen_points.as_csv() if as_csv else chosen_points.text()
-        on = matrices.window()
+        on = window.window()
         print(
             "\n".join(matrices.fitted(text, on.width))
             if points and on.is_terminal and not (as_json or as_csv)
             else text
         )
-    else:
-        print("\n".join([*matrices.lines(loaded, matrices.window()), *matrices.next_words(folder, loaded)]))
     _complain((*problems, *failures))
     return _code(folder, problems)
 

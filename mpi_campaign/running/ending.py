@@ -18,8 +18,9 @@ def close(
     """Returns the exit code. not_had: a line for each library that the run was asked for and could not have."""
     from mpi_campaign.archive import (  # noqa: PLC0415 - pandas and matplotlib take a second to load
         earlier_launches,
-        matrices,
+        first_screen,
         rendering,
+        window,
     )
     from mpi_campaign.verdicts import answering  # noqa: PLC0415 - likewise
     from postprocess.families import registry  # noqa: PLC0415 - likewise
@@ -58,7 +59,7 @@ def close(
         is_written = False
         where = f"no report: {error} (./campaign report {folder.run} -o FILE)"
     progress.line("")
-    progress.line(*matrices.lines(run, matrices.window()), "")
+    progress.line(*first_screen.make(folder, run, window.window()).lines, "")
     progress.line(*lines(answers), "")
     measured = [case for case in cases if case["record"]]
     if measured:

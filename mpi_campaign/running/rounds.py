@@ -146,12 +146,12 @@ class Rounds:
         for both, so that nothing is measured then."""
         if not benchmarks:
             return
-        from mpi_campaign.archive import matrices, rendering  # noqa: PLC0415 - pandas takes a second to load
+        from mpi_campaign.archive import matrices, rendering, window  # noqa: PLC0415 - pandas takes a second to load
         from postprocess.verdicts.answers import NOT_ASKED  # noqa: PLC0415 - likewise
 
         with suppress(CampaignError):
             run = rendering.load(self.folder)
-            self.progress.line(*matrices.so_far(run, benchmarks, matrices.window()))
+            self.progress.line(*matrices.so_far(run, benchmarks, window.window()))
             self.progress.line(f"      so far: {rendering.write_report(self.folder, run, NOT_ASKED)}")
 
     def _cut_off_by_full_disk(self) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
-from mpi_campaign.archive import earlier_launches, matrices, run_folders
+from mpi_campaign.archive import earlier_launches, matrices, run_folders, window
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
 from mpi_campaign.verdicts import sides
@@ -123,7 +123,7 @@ def _as_text(pairs: Pairs, *, every: bool) -> str:
     (sides, comparison), *others = pairs.items()
     if others or not comparison.decided:
         return text
-    on, found = matrices.window(), verdict_matrix.cells_of(comparison, sides)
+    on, found = window.window(), verdict_matrix.cells_of(comparison, sides)
     blocks = [matrices.block(title, cells, on) for title, cells in found[:MOST_MATRICES]]
     rest = [f"{title}: {'; '.join(sentences(cells))}" for title, cells in found[MOST_MATRICES:]]
     return "\n".join([*(line for block in blocks for line in [*block, ""]), *wrapped(rest, on.width), text])

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from mpi_campaign.archive import consistency, matrices, rendering, run_folders
+from mpi_campaign.archive import consistency, rendering, run_folders, window
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import EXIT_GOOD, CampaignError
 from mpi_campaign.verdicts.accepting import evidence
@@ -45,7 +45,7 @@ def run(
     elif form == "commands":
         print(*findings_text.commands(found), sep="\n")
     else:
-        print(*findings_text.lines(found, matrices.window().width, every=every, why=form == "why"), sep="\n")
+        print(*findings_text.lines(found, window.window().width, every=every, why=form == "why"), sep="\n")
     return EXIT_GOOD
 
 

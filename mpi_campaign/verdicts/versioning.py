@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from mpi_campaign.archive import earlier_launches, matrices, run_folders
+from mpi_campaign.archive import earlier_launches, run_folders, window
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import EXIT_GOOD, CampaignError
 from mpi_campaign.libraries.versions import numbers
@@ -55,7 +55,7 @@ def run(
     if form == "json":
         print(versions.as_json(library, pairs, own, [folder.run for folder in runs]))
     else:
-        print(*versions.lines(library, pairs, own, matrices.window().width, every=form == "all"), sep="\n")
+        print(*versions.lines(library, pairs, own, window.window().width, every=form == "all"), sep="\n")
     return EXIT_GOOD
 
 
