@@ -14,7 +14,7 @@ from typing import Any
 import reframe as rfm
 from reframe.core.builtins import parameter, variable
 
-from mpi_campaign.planning.benchmarks.choice import Choice
+from mpi_campaign.planning.benchmarks.choice import VALUES, Choice, from_text
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, BY_SESSION
 
 TYPES: Mapping[str, type] = {"text": str, "integer": int, "number": float}
@@ -28,8 +28,16 @@ def _mixin(name: str, body: Mapping[str, Any]) -> Any:
     return types.new_class(name, (rfm.RegressionTestPlugin,), exec_body=fill)
 
 
+def _needed(name: str, values: Iterable[Any], usual: object = None) -> list[Any]:
+    """The values of a parameter of which ReFrame makes tests: those of `VALUES`, and the usual one, which `basic` may
+    have for others; all where it says nothing of the parameter."""
+    only = from_text(os.environ.get(VALUES, "")).get(name)
+    found = list(values)
+    return [value for value in found if only is None or value == usual or str(value) in only] or found
+
+
 def _parameter(choice: Choice) -> Any:
-    loaded = list(choice.loaded(os.environ.get(choice.variable, "")))
+    loaded = _needed(choice.name, choice.loaded(os.environ.get(choice.variable, "")), choice.usual)
     return parameter(loaded) if choice.legal else parameter(loaded, type=TYPES[choice.axis.kind])
 
 
@@ -50,7 +58,7 @@ def basics_parameters(benchmark: str) -> Any:
 
 def own_parameters(benchmark: str) -> Any:
     """A base class of a benchmark's test: the configuration, and the axes that `basic` lacks, as parameters."""
-    configurations = parameter(list(BENCHMARKS[benchmark].configurations))
+    configurations = parameter(_needed("configuration", BENCHMARKS[benchmark].configurations))
     parameters = {choice.name: _parameter(choice) for choice in own_choices(benchmark)}
     return _mixin(f"{benchmark}_own", {"configuration": configurations, **parameters})
 

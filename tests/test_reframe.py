@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from mpi_campaign import ROOT
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.planning import suites
+from mpi_campaign.planning.benchmarks.choice import VALUES
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES, loading
 from mpi_campaign.running.reframe_session import command, pattern
 from mpi_campaign.systems import known_systems, site
@@ -38,7 +40,12 @@ OF_ONE = ("async", "ibcast", "dgemm")
 
 
 def reframe(
-    system: str, stage: Path, *words: str, checks: str = "reframe/nbc_overlap.py", collectives: str = ""
+    system: str,
+    stage: Path,
+    *words: str,
+    checks: str = "reframe/nbc_overlap.py",
+    collectives: str = "",
+    values: str = "",
 ) -> subprocess.CompletedProcess[str]:
     """ReFrame, started by hand. checks: the file of the tests that it loads, or the folder with all of them."""
     return subprocess.run(
@@ -57,7 +64,7 @@ def reframe(
         capture_output=True,
         text=True,
         cwd=ROOT,
-        env={**os.environ, "CAMPAIGN_COLLECTIVES": collectives},
+        env={**os.environ, "CAMPAIGN_COLLECTIVES": collectives, VALUES: values},
         check=False,
     )
 
@@ -153,6 +160,16 @@ def test_a_collective_of_no_suite_has_tests_where_it_is_named(tmp_path: Path) ->
     assert CHOICES["collective"].loaded("all") == suites.COLLECTIVES
     with pytest.raises(CampaignError, match=r"unknown 'bcast'.*bcast_init"):
         CHOICES["collective"].loaded("bcast")
+
+
+def test_a_session_makes_the_tests_of_its_values_alone_and_of_the_usual_ones(tmp_path: Path) -> None:
+    values = "configuration:async;collective:ireduce;computation:triad"
+    found = reframe("local", tmp_path, "-l", values=values).stdout
+    tests = set(re.findall(r"- nbc_overlap %(.*?) /", found))
+    assert len(tests) == 2
+    assert all("configuration=async" in one and "collective=ireduce" in one for one in tests)
+    every = reframe("local", tmp_path, "-l").stdout
+    assert tests < set(re.findall(r"- nbc_overlap %(.*?) /", every))
 
 
 def test_a_run_names_the_collectives_of_no_suite_in_its_command_line() -> None:

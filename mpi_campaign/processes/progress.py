@@ -80,7 +80,8 @@ class Progress:
 
 
 class Countdown:
-    """The time left: the expected time of the remaining items, times measured over expected time of the finished ones.
+    """The time left: the expected time of the remaining items, times measured over expected time of the finished ones,
+    with what passed before each of them; a longer pause than the item itself, as in a queue, counts as that long.
     total: number of items.  total_seconds: expected time of all items together; 0: not known, all items count alike."""
 
     def __init__(self, total: int, total_seconds: float) -> None:
@@ -91,6 +92,7 @@ class Countdown:
         self._current = self._expected_left / max(1, total)
         self._expected_done = 0.0
         self._began: float | None = None  # None: no item runs
+        self._ended: float | None = None  # the item before
         self._spent = 0.0
 
     def begin(self, seconds: float = 0.0) -> None:
@@ -101,8 +103,9 @@ class Countdown:
     def end(self) -> float:
         """End the current item. Returns the seconds that it took."""
         taken = self._running
-        self._began = None
-        self._spent += taken
+        pause = self._began - self._ended if self._began is not None and self._ended is not None else 0.0
+        self._began, self._ended = None, time.monotonic()
+        self._spent += taken + min(pause, taken)
         self._expected_done += self._current
         self._expected_left -= self._current
         self.done += 1

@@ -1,14 +1,16 @@
 """The command line of each ReFrame session of a run, without the option that says what to do with the tests."""
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.networks import registry as networks
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark
-from mpi_campaign.planning.benchmarks.choice import as_text
+from mpi_campaign.planning.benchmarks.choice import VALUES, as_text
 from mpi_campaign.planning.benchmarks.registry import BY_SESSION, loading, programs_of
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.options import Options, axes_of, benchmarks_of, configurations_of, grid_of
@@ -59,12 +61,16 @@ def of_round(
         if not choice.several or turn.axes[name] != choice.usual:
             variables[name] = str(turn.axes[name])
     files, tests, parameters = [], [], {}
+    needed: dict[str, dict[str, None]] = defaultdict(dict)
     for name, benchmark in benchmarks_of(options).items():
         to_measure = [
             case for case in plan.cases if case.benchmark == name and case.stem not in plan.skipped and turn.has(case)
         ]
         if not to_measure:
             continue
+        for case in to_measure:
+            for axis, value in {"configuration": case.configuration, **case.parameters}.items():
+                needed[axis][str(value)] = None
         for choice in benchmark.choices:
             # Where any value is legal, ReFrame makes tests of those asked for.
             if not choice.by_session and not choice.legal:
@@ -84,6 +90,7 @@ def of_round(
         policy="serial",
         variables=variables,
         parameters=parameters,
+        of_session={VALUES: as_text({axis: tuple(values) for axis, values in needed.items()})},
     )
 
 
@@ -94,12 +101,13 @@ def _session(
     *,
     network: str = "",
     place: Path | None = None,
+    of_session: Mapping[str, str] = MappingProxyType({}),
     **given: Any,
 ) -> list[str]:
-    """network: of its tests; by default the plan's.  given: of `reframe_session.command`."""
+    """network: of its tests; by default the plan's.  of_session: variables.  given: of `reframe_session.command`."""
     options = plan.options
     names = list(environments)
-    of_session = {site.NEEDED: ",".join(sorted(programs_of(benchmarks_of(options))))}
+    of_session = {**of_session, site.NEEDED: ",".join(sorted(programs_of(benchmarks_of(options))))}
     if place:
         of_session[site.IN_JOB] = "1"
     if len(names) > 1:

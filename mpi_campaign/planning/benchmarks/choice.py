@@ -269,6 +269,11 @@ def as_text(asked: Asked) -> str:
     return ";".join(f"{name}:{','.join(texts)}" for name, texts in sorted(asked.items()) if texts)
 
 
+VALUES = "MPI_CAMPAIGN_VALUES"
+"""A variable: the configurations and values of axes of which ReFrame makes tests, as of `as_text`. A session needs few
+of all, and each test takes ReFrame milliseconds to make."""
+
+
 def from_text(text: str) -> dict[str, tuple[str, ...]]:
     """What `as_text` wrote."""
     parts = (part.partition(":") for part in text.split(";") if part)
