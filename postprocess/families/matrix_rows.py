@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 NOTES = {
     "oversubscribed": "oversubscribed",
-    "shared_core": "the progress thread may run on the cores that compute",
+    "shared_core": "the library's thread may run on the cores that compute",
 }
 """What a reader of a cell must know where the column is true in one of its rows."""
 ROW = frozenset(("toolchain", "network", "configuration"))
