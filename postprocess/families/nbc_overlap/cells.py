@@ -9,8 +9,7 @@ least ratio that matters. It gains nothing where it surely gains less than that.
 """
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from postprocess.drawing.colour import level_class
 from postprocess.drawing.matrix import BY_RESULT, CANNOT_TELL, UNKNOWN, Cell, Row, Tile, Word
@@ -19,7 +18,7 @@ from postprocess.families.matrix_rows import NOTES, rows_in
 from postprocess.families.nbc_overlap import summary
 from postprocess.families.nbc_overlap.diagnosis import BASIC_FAILED, is_reference
 from postprocess.families.nbc_overlap.maps import METRICS, map_anchor
-from postprocess.families.nbc_overlap.summary import Summary, summaries_of
+from postprocess.families.nbc_overlap.summary import Summary, place_of, summaries_of
 from postprocess.statistics.limits import LEAST_RATIO
 from postprocess.statistics.metrics import Estimate
 
@@ -59,7 +58,7 @@ def _cell(one: Summary, row: Row) -> Cell:
         column=str(one.case["collective"]),
         word=word,
         estimate=number.numbers if one.is_sure else UNKNOWN,
-        counted=one.sound if one.together and one.by_launch else one.reliable,
+        counted=len(one.counting),
         points=one.points,
         unit="" if is_basic else " x",
         par=0.0 if is_basic else 1.0,
@@ -76,15 +75,16 @@ def tiles_of(one: Summary) -> tuple[tuple[Tile, ...], ...]:
     """The map of r_overhead, against basic's references where the case is not `basic`: communication time grows to the
     right, computation time upwards."""
     metric = METRICS["r_overhead" if is_reference(one.case) else "r_overhead_vs_basic"]
-    rows = {(row["comp_target_ns"], row["comm_target_ns"]): row for row in one.rows}
+    rows = {place_of(row): row for row in one.rows}
     comps, comms = (sorted({place[axis] for place in rows}) for axis in (0, 1))
 
-    def tile(row: Mapping[Any, Any] | None) -> Tile:
+    def tile(comp: int, comm: int) -> Tile:
+        row = rows.get((comp, comm))
         able = row is not None and row["valid"] and not row["failed"]
         value = float(row[metric.name]) if row is not None and able else math.nan
-        return Tile(level_class(metric.scale, value), row is not None and bool(row["reliable"]))
+        return Tile(level_class(metric.scale, value), (comp, comm) in one.counting)
 
-    return tuple(tuple(tile(rows.get((comp, comm))) for comm in comms) for comp in reversed(comps))
+    return tuple(tuple(tile(comp, comm) for comm in comms) for comp in reversed(comps))
 
 
 def gained(speed_up: Estimate) -> Word:

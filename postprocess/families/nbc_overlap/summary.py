@@ -28,7 +28,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -67,6 +67,14 @@ GROUP = [*(name for name in CASE if name != "launch"), NAMED]
 _ANY = ("reference_moved", "oversubscribed", "shared_core")
 
 
+Place: TypeAlias = tuple[int, int]
+"""A point of a map: its times of computation and communication."""
+
+
+def place_of(row: Mapping[Any, Any]) -> Place:
+    return row["comp_target_ns"], row["comm_target_ns"]
+
+
 @dataclass(frozen=True)
 class Summary:
     """The summary of all launches of a case. Medians, minimum and maximum are over `usable` points; NaN without any.
@@ -74,7 +82,7 @@ class Summary:
     able: the number of valid points whose launch did not fail.
     without_basic: the number of usable points without a basic to compare with; 0 for the reference `basic` itself.
     together_low, together_high: the interval of the median deciding ratio over all points counted in `able`; over
-    launches where `by_launch`.  sound: how many points are sound in at least half of their launches.
+    launches where `by_launch`.  sound: the places of the points that are sound in at least half of their launches.
     rows: those of the points, over all launches.
     overhead, gained: of `usable` points, the median r_overhead and the median speed-up over basic, by the work done
     where cores were given up. Their intervals go from the median of the points' lower ends to that of the upper ends;
@@ -86,7 +94,7 @@ class Summary:
     valid: int
     reliable: int
     able: int
-    sound: int
+    sound: frozenset[Place]
     by_launch: bool
     without_basic: int
     r_overhead: float
@@ -110,6 +118,13 @@ class Summary:
         return 2 * self.reliable < self.able
 
     @property
+    def counting(self) -> frozenset[Place]:
+        """The places of the points that the numbers of the case rest on."""
+        if self.together and self.by_launch:
+            return self.sound
+        return frozenset(place_of(row) for row in self.rows if row["reliable"])
+
+    @property
     def verdict(self) -> str:
         """The verdict of the case."""
         return point_verdict(self.together_low, self.together_high) if self.together else case_verdict(self.verdicts)
@@ -126,7 +141,7 @@ class Summary:
     @property
     def is_sure(self) -> bool:
         """Whether what is said of the case rests on reliable points, or on launches, that have a basic."""
-        decided = self.sound if self.together else self.reliable
+        decided = len(self.sound) if self.together else self.reliable
         enough = self.by_launch or not self.together
         return enough and self.without_basic <= (1 - SHARE) * decided
 
@@ -293,7 +308,7 @@ def _summary(
     together = over_all if by_launch else median_estimate(deciding)
     gain = "speedup_vs_basic_per_work" if case["given_up_cores"] else "speedup_vs_basic"
     gained = _by_launch(sound, len(points), lambda _row: gain)
-    seen = Counter((row["comm_target_ns"], row["comp_target_ns"]) for row in sound)
+    seen = Counter(map(place_of, sound))
     left = sampled_table.left_out(able, deciding).words
     return Summary(
         case=case,
@@ -301,7 +316,7 @@ def _summary(
         valid=int(points["valid"].sum()),
         reliable=int(points["reliable"].sum()),
         able=len(able),
-        sound=sum(2 * count >= max(seen.values()) for count in seen.values()),
+        sound=frozenset(place for place, count in seen.items() if 2 * count >= max(seen.values())),
         by_launch=by_launch,
         without_basic=without_basic,
         r_overhead=median(overhead),
