@@ -78,7 +78,7 @@ def request_of(**asked: object) -> batch.Request:
 @pytest.mark.usefixtures("cluster")
 def test_all_that_is_compared_is_in_one_job() -> None:
     options = Options.of(
-        system="cluster", nodes=(1, 4), repeat=2, configurations=("basic", "async"),
+        system="cluster", nodes=(1, 4), launches=2, configurations=("basic", "async"),
         collectives=("ibcast",), threads_per_rank=(1, 2),
     )  # fmt: skip
     plan = make_plan(options, [MPICH, OPENMPI], "native", *place(options))

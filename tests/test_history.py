@@ -231,7 +231,7 @@ def test_what_somebody_has_seen_to_stays_quiet(root: Path, inside: Command) -> N
 
 
 def test_a_side_without_launches_is_not_well(root: Path, inside: Command) -> None:
-    refused(inside("history", "openmpi@5.0.99", "--output", str(root)), "no run has a launch of 'openmpi@5.0.99'")
+    refused(inside("history", "openmpi@5.0.99", "--output", str(root)), "no run has openmpi@5.0.99; there")
 
 
 def test_nothing_is_written_into_a_run(root: Path, inside: Command) -> None:

@@ -135,7 +135,7 @@ def test_every_axis_is_crossed_and_no_test_interval_is_always_measured() -> None
         collectives=("ibcast", "ireduce"),
         computations=("dgemm", "triad"),
         test_intervals=("100us", "1ms"),
-        repeat=2,
+        launches=2,
         cache="cold",
     )
     assert len(found.cases) == len({case.stem for case in found.cases}) == 2 * 2 * 2 * 3 * 2
@@ -675,7 +675,8 @@ def test_what_differs_between_launches_is_launched_several_times() -> None:
         return dict(sorted(Counter(name for name, _ in launched).items()))
 
     assert launches(suite="acceptance") == {"cpu_overhead": 3, "loggp": 6}
-    assert launches(suite="acceptance", repeat=8) == {"cpu_overhead": 8, "loggp": 8}
+    assert launches(suite="acceptance", launches=8) == {"cpu_overhead": 8, "loggp": 8}
+    assert launches(suite="nightly", launches=2) == {"cpu_overhead": 2, "loggp": 2}
     assert launches(suite="acceptance", comm_times=("3ms",)) == {"cpu_overhead": 3, "loggp": 6}
     assert launches(suite="nightly") == {"cpu_overhead": 6, "loggp": 6}
     assert launches(suite="smoke") == {"cpu_overhead": 1, "loggp": 1}
@@ -712,7 +713,7 @@ def test_several_numbers_of_cores_are_cases_of_their_own_each_with_its_own_basic
 
 
 def test_each_number_of_cores_has_sessions_of_its_own_and_calibrates_once() -> None:
-    found = on_cores(1, 4, repeat=2)
+    found = on_cores(1, 4, launches=2)
     by_round = [[case.stem for case in found.to_measure if turn.has(case)] for turn in found.rounds]
     assert {stem for stems in by_round for stem in stems} == {case.stem for case in found.to_measure}
     begun = [turn for turn in found.rounds if found.begins(turn)]
@@ -853,7 +854,7 @@ def test_times_are_for_the_benchmarks_that_have_them() -> None:
 
 def test_libraries_take_turns_and_a_session_has_all_configurations_of_one() -> None:
     mpich, openmpi, intel = (one.environment for one in (MPICH, OPENMPI, INTEL))
-    found = planned(MPICH, OPENMPI, INTEL, repeat=3, configurations=("basic", "async"), network="wire:2gbit")
+    found = planned(MPICH, OPENMPI, INTEL, launches=3, configurations=("basic", "async"), network="wire:2gbit")
     there, back = (mpich, openmpi, intel), (intel, openmpi, mpich)
     assert [(one.repeat, one.environments) for one in found.rounds] == [(1, there), (2, back), (3, there)]
     for turn in found.rounds:
@@ -879,8 +880,16 @@ def test_a_library_of_which_each_case_is_launched_once_has_sessions_of_its_own(
 
 
 def test_old_manifests_say_that_sides_took_turns() -> None:
-    manifest = {"schema_version": 1, "options": {**Options(repeat=2).as_dict(), "interleave": True}}
-    assert Options.from_manifest(manifest) == Options(repeat=2)
+    manifest = {"schema_version": 1, "options": {**Options(launches=2).as_dict(), "interleave": True}}
+    assert Options.from_manifest(manifest) == Options(launches=2)
+
+
+@pytest.mark.parametrize(("repeat", "launches"), [(1, 0), (2, 0), (8, 8)])
+def test_old_manifests_say_at_least_how_many_launches(repeat: int, launches: int) -> None:
+    asked = Options(suite="nightly").as_dict()
+    del asked["launches"]
+    manifest = {"schema_version": 1, "options": {**asked, "repeat": repeat}}
+    assert Options.from_manifest(manifest) == Options(suite="nightly", launches=launches)
 
 
 IBCAST: dict[str, Any] = {"collectives": ("ibcast",), "configurations": ("basic",)}
@@ -895,7 +904,7 @@ class Runs:
         self.whole: set[str] = set()
 
     def start(self, *toolchains: Toolchain, **asked: Any) -> tuple[run_folders.RunFolder, plan.Plan]:
-        folder, found = run_folders.start(self.root, "local"), planned(*toolchains, **IBCAST, repeat=2, **asked)
+        folder, found = run_folders.start(self.root, "local"), planned(*toolchains, **IBCAST, launches=2, **asked)
         entries = [{"environment": one.environment, "toolchain": one.toolchain} for one in toolchains]
         run_folders.write_manifest(
             folder, {"toolchains": entries, "campaign": {"commit": "abc"}, "started_utc": "2026-11-27T00:00:00Z"}

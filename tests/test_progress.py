@@ -35,6 +35,16 @@ def test_what_is_left_is_expected_of_the_items_that_are_left(clock: list[float])
     assert countdown.left == "nothing left"
 
 
+def test_a_pause_between_items_counts_unless_it_is_longer_than_they_are(clock: list[float]) -> None:
+    countdown = Countdown(4, 40.0)
+    for pause in (0.0, 5.0, 1000.0):
+        clock[0] += pause
+        countdown.begin(10.0)
+        clock[0] += 10.0
+        countdown.end()
+    assert countdown.left == "about 15 s left"
+
+
 def test_without_expectations_the_items_that_ended_tell(clock: list[float]) -> None:
     countdown = Countdown(4, 0.0)
     for expected in ("time left not known", "about 30 s left", "about 20 s left", "about 10 s left"):

@@ -116,7 +116,7 @@ options_of_run = together(
     ),
     options_of_cases,
     click.option(
-        "--repeat", type=int, default=0, show_default="the suite's",
+        "--repeat", "launches", type=int, default=0, show_default="the suite's",
         help="Launch every case this many times, libraries in turn.",
     ),
     click.option(
@@ -204,9 +204,9 @@ def _read(asked: dict[str, Any]) -> dict[str, Any]:
             raise CampaignError(
                 f"--{name.replace('_', '-')} {asked[name]:g}: leave it out, or give a number of seconds"
             )
-    for name in ("ranks", "max_jobs"):
+    for name, option in {"ranks": "--ranks", "max_jobs": "--max-jobs", "launches": "--repeat"}.items():
         if was_given(name) and asked[name] < 1:  # 0 stands for "not given" in a manifest
-            raise CampaignError(f"--{name.replace('_', '-')} {asked[name]}: a whole number from 1")
+            raise CampaignError(f"{option} {asked[name]}: a whole number from 1")
     return asked | {"environment": environ.resolved(asked["environment"])}
 
 

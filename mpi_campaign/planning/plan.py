@@ -212,7 +212,7 @@ class Plan:
         """The budget of a launch where a launch of nbc_overlap has `budget_seconds`."""
         benchmark = BENCHMARKS[case.benchmark]
         suite = suites.SUITES[self.options.suite]
-        launches = benchmark.launches(0, suite.launches)  # of those asked for, each has a whole budget
+        launches = benchmark.launches(0, suite.launches)  # --repeat changes their number, not how long each is
         grid, asked = grid_of(self.options)
         own = self.has_suites_budget
         return benchmark.seconds(budget_seconds, grid, asked, case.parameters, launches, of_suite=own)

@@ -83,7 +83,7 @@ def make_plan(
                 _memory_of_a_rank(options, its_network, placement),
             )
             reason = _why_impossible(options, question, benchmark, configuration, its_network, placement)
-            for repeat in range(1, benchmark.launches(options.repeat, suite.launches) + 1):
+            for repeat in range(1, benchmark.launches(options.launches, suite.launches) + 1):
                 case = Case(
                     toolchain=toolchain.toolchain,
                     provider=toolchain.provider,

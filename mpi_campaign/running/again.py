@@ -71,6 +71,8 @@ def narrowed(options: Options, slower: pd.DataFrame, seconds: float) -> Options:
             having = slower[slower["benchmark"].map(lambda one, axis=name: BENCHMARKS[one].has(axis))]
             asked |= {name: texts} if (texts := values(name, having)) else {}
     toolchains = values("toolchain")
+    usual = 0 if SUITES[options.suite].launches >= LAUNCHES else LAUNCHES
+    launches = max(options.launches, LAUNCHES) if options.launches else usual
     named = tuple(word for word in options.toolchains if word.partition("=")[0] in toolchains)
     return replace(
         options,
@@ -78,7 +80,7 @@ def narrowed(options: Options, slower: pd.DataFrame, seconds: float) -> Options:
         configurations=values("configuration") or options.configurations,
         benchmarks=values("benchmark"),
         asked=asked,
-        repeat=max(options.repeat or SUITES[options.suite].launches, LAUNCHES),
+        launches=launches,
         budget_seconds=seconds,
         calibrate="",
         sizes_of="",

@@ -180,7 +180,8 @@ def find(asked: HistoryRequest, root: Path, acknowledged_in: Path | None = None)
     runs, problems = consistency.together(filter(side.may_hold, run_folders.ended(root)))
     if not runs:
         raise CampaignError(f"there is no run{of}: see what there is with ./campaign results list")
-    sides.check_known([side], runs)
+    if not side.note:  # a name without a version is of all versions
+        sides.check_known([side], runs)
     every, unread = sides.launches_of(runs, every_method=True)
     entries_of = {system: acknowledged(acknowledged_in or root, system) for system in {run.system for run in runs}}
     because_of = {entry.name: entry.because for entries in entries_of.values() for entry in entries}

@@ -14,7 +14,7 @@ import pandas as pd
 from mpi_campaign.archive import consistency, earlier_launches, references, run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.libraries.versions import numbers
+from mpi_campaign.libraries.versions import NEWER_THAN_ALL, numbers
 from mpi_campaign.verdicts import sides
 from mpi_campaign.verdicts.comparing import Found, Manifest, compared, tells_maps
 from mpi_campaign.verdicts.sides import Side
@@ -23,7 +23,6 @@ from postprocess.statistics.limits import Limits
 from postprocess.verdicts.answers import Answers, Question
 from postprocess.verdicts.compare import over_all
 from postprocess.verdicts.compare_text import Pairs
-from postprocess.verdicts.history import library_and_version
 from postprocess.verdicts.launches import methods_of
 
 BASIC = "basic"
@@ -68,19 +67,21 @@ def _controlled(questions: Iterable[Question]) -> list[Question]:
 
 def _libraries(folder: RunFolder, manifest: Manifest, table: pd.DataFrame, earlier: pd.DataFrame) -> Iterator[Question]:
     """Libraries against each other, each of many releases by its newest one; then these, each against the one before
-    it: all against all would be hundreds of pairs, of which nobody asks most."""
+    it: all against all would be hundreds of pairs, of which nobody asks most. Branches and commits are no releases."""
+    names = sorted(table["toolchain"].unique())
     by_library: dict[str, list[str]] = defaultdict(list)
-    for name in sorted(table["toolchain"].unique(), key=lambda name: (numbers(library_and_version(name)[1]), name)):
-        by_library[library_and_version(name)[0]].append(name)
+    for name in sorted(names, key=lambda name: numbers(name.partition("@")[2])):
+        if numbers(name.partition("@")[2]) != (NEWER_THAN_ALL,):
+            by_library[name.partition("@")[0]].append(name)
     many = {library: releases for library, releases in by_library.items() if len(releases) > MOST_RELEASES}
-    compared_all = [releases[-1:] if library in many else releases for library, releases in by_library.items()]
+    older = {name for releases in many.values() for name in releases[:-1]}
 
     def question(title: str, names: Sequence[str], pairs: Iterable[tuple[str, str]]) -> Question:
         asked = {name: Side(name, runs=(folder,), toolchain=name) for name in names}
         return _within(folder, manifest, table, title, asked, list(pairs), earlier)
 
-    if len(names := sorted(itertools.chain(*compared_all))) > 1:
-        yield question(LIBRARIES, names, itertools.combinations(names, 2))
+    if len(newest := [name for name in names if name not in older]) > 1:
+        yield question(LIBRARIES, newest, itertools.combinations(newest, 2))
     for library, releases in sorted(many.items()):
         in_turn = question(f"Releases of {library}, each against the one before it", releases, pairwise(releases))
         yield replace(in_turn, more=_command("versions", library, folder), in_turn=True)

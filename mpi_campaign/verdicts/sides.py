@@ -172,8 +172,9 @@ def _there_are(toolchains: Sequence[str], lacking: str) -> str:
 
 def check_known(sides: Iterable[Side], runs: Iterable[RunFolder]) -> None:
     """Refuse a side with a toolchain that no run has. Raises CampaignError."""
-    toolchains = _toolchains(runs)
-    if lacking := [side.toolchain for side in sides if side.toolchain and side.toolchain not in toolchains]:
+    asked = [side.toolchain for side in sides if side.toolchain]
+    toolchains = _toolchains(runs) if asked else []
+    if lacking := [toolchain for toolchain in asked if toolchain not in toolchains]:
         raise CampaignError(f"no run has {clean(lacking[0])}; {_there_are(toolchains, lacking[0])}")
 
 

@@ -74,7 +74,7 @@ BY_RESULT = {
 
 
 class Tile(NamedTuple):
-    """A point in the small map of a cell.  css: the class of its colour.  counts: whether the point is reliable."""
+    """A point in the small map of a cell.  css: the class of its colour.  counts: whether the number rests on it."""
 
     css: str
     counts: bool

@@ -1,7 +1,7 @@
 """What was computed from the records of a run, kept in files, so that it is computed once.
 
-A file is used for the same run folder only, with the same files in it, and by the same code only. All can be deleted at
-any time.
+A file is used for the same run folder only, with files of the same sizes and times in it, and by the same code only.
+All can be deleted at any time.
 """
 
 import contextlib

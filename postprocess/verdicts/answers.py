@@ -85,7 +85,9 @@ def sentences(question: Question) -> list[str]:
 
 
 def _has_step(comparison: Comparison) -> bool:
-    return comparison.count(SLOWER) + comparison.count(FASTER) > 0
+    """Whether a metric that an answer is about differs in any case."""
+    rows = comparison.rows[comparison.rows["metric"].isin([metric.name for metric in answering(comparison.rows)])]
+    return bool(rows["verdict"].isin([SLOWER, FASTER]).any())
 
 
 def _by_family(metrics: Sequence[Metric]) -> tuple[list[Metric], list[Metric]]:

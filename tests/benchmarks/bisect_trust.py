@@ -1,6 +1,6 @@
 """How `campaign bisect` does with a repository of 1,000 commits: by real builds and launches.
 
-    .venv/bin/python -m tests.benchmarks.bisect_trust [--planted 20] [--two 2] [--none 20] [--seed 1] [--output FOLDER]
+    .venv/bin/python -m tests.benchmarks.bisect_trust [--planted 20] [--two 2] [--none 20] [--seed 1] --output FOLDER
 
 Each search has a repository of its own. Its commits are layers over an MPI library, in which MPI_Wait takes longer than
 it needs: not at first, and by 10 % more from each planted commit on. One commit in twenty does not build.
