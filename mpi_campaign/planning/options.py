@@ -105,8 +105,7 @@ class Options:
         for name, given in manifest["options"].items():
             asked[name] = tuple(given) if isinstance(given, list) else given
         asked.pop("interleave", None)  # of an old run: libraries always take turns now
-        least = int(asked.pop("repeat", 0))  # of an old run: at least so many, and as many as the suite has
-        if least > suites.SUITES[asked.get("suite", cls.suite)].launches:
+        if (least := int(asked.pop("repeat", 0))) > 1:  # an old run has 1 where nobody asked for a number
             asked["launches"] = least
         asked.setdefault("one_after_the_other", asked.get("each_node", False))  # an old run had no other way
         if type(threads := asked.get("threads_per_rank")) is int:  # an old run, which has a single number
