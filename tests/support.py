@@ -27,6 +27,17 @@ from postprocess.families import registry as families
 # The library under which programs are launched by hand.
 MPI = resolving.DEFAULT_TOOLCHAINS[1]
 
+SLOW_WAIT = """#include <mpi.h>
+int MPI_Wait(MPI_Request* request, MPI_Status* status) {
+    const double began = PMPI_Wtime();
+    const int code = PMPI_Wait(request, status);
+    const double until = PMPI_Wtime() + (PMPI_Wtime() - began) * SLOWER;
+    while (PMPI_Wtime() < until) {}
+    return code;
+}
+"""
+"""A layer of PMPI in which MPI_Wait takes longer than it needs, by a share of that, SLOWER."""
+
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 # A package registry that nobody answers at.

@@ -9,19 +9,9 @@ import pytest
 from mpi_campaign.archive import run_folders
 from mpi_campaign.toolchains import resolving
 from postprocess.statistics.looks import LOOKS
-from tests.support import MPI, Command
+from tests.support import MPI, SLOW_WAIT, Command
 
 pytestmark = [pytest.mark.slow, pytest.mark.rare, pytest.mark.needs("mpi")]
-
-SLOW_WAIT = """#include <mpi.h>
-int MPI_Wait(MPI_Request* request, MPI_Status* status) {
-    const double began = PMPI_Wtime();
-    const int code = PMPI_Wait(request, status);
-    const double until = PMPI_Wtime() + (PMPI_Wtime() - began) * SLOWER;
-    while (PMPI_Wtime() < until) {}
-    return code;
-}
-"""
 
 
 def slowed(prefix: Path, share: float) -> Path:

@@ -48,15 +48,15 @@ def make(folder: RunFolder, run: "Run", on: Window) -> FirstScreen:
     return screen
 
 
-def _kept() -> Kept:
-    return Kept(STATE / "screens", archive)
-
-
 def next_words(folder: RunFolder) -> Iterator[str]:
     """The report, and the commands that show more."""
     report = folder.report if folder.report.is_file() else f"./campaign report {folder.run}"
     yield f"report: {report}"
     yield f"every point: ./campaign show {folder.run} --points"
+
+
+def _kept() -> Kept:
+    return Kept(STATE / "screens", archive)
 
 
 def _facts(on: Window) -> tuple[object, ...]:

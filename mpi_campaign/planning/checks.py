@@ -140,9 +140,9 @@ def _check_numbers(options: Options) -> None:
     in_pairs = [name for name, benchmark in benchmarks.items() if benchmark.pairs]
     odd = next((number for number in numbers if number % 2), 0)
     wrong = {
-        f"--repeat {options.launches}: a whole number from 1 to {MOST_REPEATS}": not 0
-        <= options.launches
-        <= MOST_REPEATS,
+        f"--repeat {options.launches}: a whole number from 1 to {MOST_REPEATS}": (
+            options.launches not in range(MOST_REPEATS + 1)  # 0: nobody asked for a number
+        ),
         f"{plural(ranks, 'rank')}: {need}": ranks < fewest,
         f"{plural(odd, 'rank')}: {' and '.join(in_pairs)} measures between pairs of ranks: ask for an even number": (
             bool(in_pairs) and odd > 0

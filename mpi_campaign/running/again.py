@@ -71,8 +71,7 @@ def narrowed(options: Options, slower: pd.DataFrame, seconds: float) -> Options:
             having = slower[slower["benchmark"].map(lambda one, axis=name: BENCHMARKS[one].has(axis))]
             asked |= {name: texts} if (texts := values(name, having)) else {}
     toolchains = values("toolchain")
-    usual = 0 if SUITES[options.suite].launches >= LAUNCHES else LAUNCHES
-    launches = max(options.launches, LAUNCHES) if options.launches else usual
+    are_enough = (options.launches or SUITES[options.suite].launches) >= LAUNCHES
     named = tuple(word for word in options.toolchains if word.partition("=")[0] in toolchains)
     return replace(
         options,
@@ -80,7 +79,7 @@ def narrowed(options: Options, slower: pd.DataFrame, seconds: float) -> Options:
         configurations=values("configuration") or options.configurations,
         benchmarks=values("benchmark"),
         asked=asked,
-        launches=launches,
+        launches=options.launches if are_enough else LAUNCHES,
         budget_seconds=seconds,
         calibrate="",
         sizes_of="",

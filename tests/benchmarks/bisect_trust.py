@@ -19,20 +19,12 @@ from mpi_campaign import ROOT
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD
 from mpi_campaign.toolchains import resolving
 from postprocess.drawing.columns import aligned
+from tests.support import SLOW_WAIT
 
 COMMITS = 1000
 SLOWER = 0.10
 BROKEN = 0.05
 MOST_BUILDS = 12
-LAYER = """#include <mpi.h>
-int MPI_Wait(MPI_Request* request, MPI_Status* status) {
-    const double began = PMPI_Wtime();
-    const int code = PMPI_Wait(request, status);
-    const double until = PMPI_Wtime() + (PMPI_Wtime() - began) * SLOWER;
-    while (PMPI_Wtime() < until) {}
-    return code;
-}
-"""
 BROKEN_LAYER = "#error of this commit\n"
 BUILD = """set -e
 cp -as "$REAL"/. "$1"
@@ -55,7 +47,7 @@ def make_repository(place: Path, planted: Sequence[int], broken: Sequence[int]) 
         for number in range(COMMITS):
             slower = SLOWER * sum(number >= first for first in planted)
             files = {
-                "layer.c": BROKEN_LAYER if number in broken else LAYER,
+                "layer.c": BROKEN_LAYER if number in broken else SLOW_WAIT,
                 "slower": f"{slower}",
                 "number": f"{number}",
             }
@@ -117,7 +109,7 @@ def main() -> None:
         is_right = found == (planted[0] if planted else None) and (answer["rest"] is not None) == (count > 1)
         right += is_right
         row = [
-            str(search), ", ".join(map(str, planted)) or "none", str(found or answer["why_none"]),
+            str(search), ", ".join(map(str, planted)) or "none", f"{found or answer['why_none']}{' or one that does not build' * bool(answer['between'])}",
             "" if answer["rest"] is None else "and another", "right" if is_right else "wrong",
             str(answer["had"]), str(answer["launches"]), f"{time.monotonic() - began:.0f}",
         ]  # fmt: skip
