@@ -108,8 +108,9 @@ def main() -> None:
         found = commit(place, answer["first_bad"])
         is_right = found == (planted[0] if planted else None) and (answer["rest"] is not None) == (count > 1)
         right += is_right
+        said = f"{found or answer['why_none']}{' or one that does not build' * bool(answer['between'])}"
         row = [
-            str(search), ", ".join(map(str, planted)) or "none", f"{found or answer['why_none']}{' or one that does not build' * bool(answer['between'])}",
+            str(search), ", ".join(map(str, planted)) or "none", said,
             "" if answer["rest"] is None else "and another", "right" if is_right else "wrong",
             str(answer["had"]), str(answer["launches"]), f"{time.monotonic() - began:.0f}",
         ]  # fmt: skip
