@@ -130,6 +130,25 @@ def test_a_rank_comes_late_and_the_others_wait_for_it(built: Path, tmp_path: Pat
             assert np.median(one.t_cpu_ns / one.t_wall_ns) < 0.7
 
 
+def test_ranks_out_of_step_do_the_same_work_beside_their_reference(built: Path, tmp_path: Path) -> None:
+    words = ("--collective", "bcast,barrier,alltoall", "--message-bytes", "8,64", "--lateness-ms", "12,30")
+    ways = ("even", "even_working", "skewed", "skewed_working")
+    found = measured(built, tmp_path / "record.jsonl", MPICH, *words, "--ways", ",".join(ways))
+    first = max(12_000_000, found.batch_target_ns)
+    times = dict.fromkeys((first, max(30_000_000, found.batch_target_ns)))
+    of_size = {(one.operation, one.message_bytes, one.lateness_ns) for one in found.points}
+    assert of_size == {
+        *(("barrier", 0, time) for time in times), *(("alltoall", 8, time) for time in times), ("alltoall", 64, first),
+    }  # fmt: skip
+    assert {one.way for one in found.points} == set(ways)
+    assert len(found.points) == len(of_size) * len(ways)
+    for one in found.points:
+        assert one.calls == one.reference_calls == 16
+        assert np.median(one.t_work_ns) > 0.5 * one.lateness_ns
+        assert (one.t_wall_ns > 0.5 * one.lateness_ns).all()
+        assert (one.t_reference_wall_ns > 0.5 * one.lateness_ns).all()
+
+
 def test_the_papers_method_makes_its_number_of_calls(built: Path, tmp_path: Path) -> None:
     words = ("--collective", "barrier", "--method", "paper")
     found = measured(built, tmp_path / "record.jsonl", MPICH, *words)

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyroute2 import IPRoute
 
 from mpi_campaign import ROOT
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.launching import node_agent, nodes
+from mpi_campaign.launching.netlink import IPRoute
 from mpi_campaign.libraries import launches
 from mpi_campaign.libraries.placement import Cpus, NodeShape, Placement, first
 from mpi_campaign.libraries.settings import Answer, Hosts, Impossible, Request, Settings

@@ -1,7 +1,7 @@
 """The suite `papers` measures what the findings need, and docs/papers/ is what the command writes."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.options import Options, grid_of
 from mpi_campaign.planning.plan import Plan
 from mpi_campaign.planning.plan_of_options import make_plan
+from postprocess.families.cpu_overhead.record import OUT_OF_STEP
 from postprocess.verdicts import findings
 from postprocess.verdicts.acceptance import Criterion
 from postprocess.verdicts.findings import Finding, Machine
@@ -43,11 +44,16 @@ def points_of(plan: Plan, case: Case) -> Mapping[str, set[Any]]:
     given = BENCHMARKS[case.benchmark].point_values(asked, case.parameters)
     return {
         COLUMNS.get(choice.name, choice.name.removesuffix("s") if choice.name == "ways" else choice.name): set(
-            given.get(choice.name) or choice.program.grids.get(grid) or choice.legal
+            given.get(choice.name) or choice.program.grids.get(grid) or _usual(choice.legal, grid)
         )
         for choice in BENCHMARKS[case.benchmark].point_choices
         if choice.has(case.parameters)
     }
+
+
+def _usual(legal: Sequence[Any], grid: str) -> list[Any]:
+    """Those of all legal values that a program measures on a grid."""
+    return [value for value in legal if grid == "full" or value not in OUT_OF_STEP]
 
 
 def measured(plan: Plan, finding: Finding, criterion: Criterion) -> bool:
@@ -83,7 +89,8 @@ def test_what_says_no_command_of_its_own_is_measured_by_the_suite(one: Finding, 
 def test_what_the_suite_cannot_show_on_two_cores_needs_more_or_another_library_or_sizes() -> None:
     others = [one for one in findings.read_all() if one.decides is not None and one not in BY_THE_SUITE]
     here = [one for one in others if not Machine(2, 1).lacks(one)]
-    assert all(re.search("--toolchain|--comm-time|--message-bytes|--library-setting", one.measure) for one in here)
+    own = "--toolchain|--comm-time|--message-bytes|--library-setting|--ways"
+    assert all(re.search(own, one.measure) for one in here)
 
 
 @pytest.mark.slow

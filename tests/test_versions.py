@@ -37,6 +37,8 @@ def test_a_step_is_between_the_releases_where_it_was_planted(run: RunFolder, ins
         assert verdicts[RELEASES[2]] not in (SLOWER, FASTER)
         assert verdicts[RELEASES[3]] == FASTER
         assert case["steps"][0]["ci95"][0] < 1.2 < case["steps"][0]["ci95"][1]
+        for one in case["values"].values():
+            assert 0.9 * one["value"] < one["ci95"][0] < one["value"] < one["ci95"][1] < 1.1 * one["value"]
 
 
 def test_each_case_is_told_with_every_release_in_order_within_the_window(run: RunFolder, tmp_path: Path) -> None:
@@ -57,6 +59,19 @@ def test_each_case_is_told_with_every_release_in_order_within_the_window(run: Ru
     for written in files.values():
         assert "release by release" in written.read_text()
     assert files["markdown"].read_text().count("\n| ") == 2 + len(page.rows)
+
+
+def test_what_fails_is_told_with_the_releases_with_which_it_does(run: RunFolder) -> None:
+    measured = [
+        (case, "a rank crashed" * (case.toolchain in RELEASES[:2] and case.parameters["collective"] == "ibcast"))
+        for case, _ in versioning._measured([run, run])
+    ]
+    measured += [(replace(case, toolchain=RELEASES[3]), "a rank hung") for case, _ in measured[-1:]]
+    failures = versioning._failures(measured, RELEASES)
+    always, sometimes = versions.failure_words(failures, RELEASES)
+    first, second, *_, last = (name.partition("@")[2] for name in RELEASES)
+    assert f"ibcast: fails with {first} to {second} (2 releases): a rank crashed" in always
+    assert f"ireduce: fails in some launches with {last} (1 release): a rank hung" in sometimes
 
 
 def test_since_a_release_the_older_ones_are_left_out(run: RunFolder) -> None:

@@ -36,7 +36,7 @@ RUN = (
 )
 
 SLOW_LINK = f"""
-from pyroute2 import IPRoute
+from mpi_campaign.launching.netlink import IPRoute
 from mpi_campaign.launching.wire import limit_link
 netlink = IPRoute()
 link = netlink.link_lookup(ifname="e0")[0]

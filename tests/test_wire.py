@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyroute2 import IPRoute
 
 from mpi_campaign import ROOT
 from mpi_campaign.doctor import wire_rate
 from mpi_campaign.launching import wire
+from mpi_campaign.launching.netlink import IPRoute
 from mpi_campaign.networks import rates
 from tests.support import as_another_user
 

@@ -72,7 +72,7 @@ static void use_communicator(struct batches *o, size_t index) {
 /* ---- a batch ---- */
 
 static const struct way *reference_way(const struct way *way) {
-    return way->once ? way : &way_table[way->works ? WAY_NONBLOCKING : WAY_BLOCKING];
+    return &way_table[way->reference];
 }
 
 /* Whether this rank comes late to the calls of a way. */
@@ -80,16 +80,31 @@ static bool is_late(const struct batches *o, const struct way *way) {
     return way->late && o->program->rank + 1 == o->cells.communicators[o->cell.at[AXIS_COMMUNICATOR]];
 }
 
+/* The units of work of a call of a batch. */
+static int64_t units_of(const struct batches *o, const struct way *way, int64_t call) {
+    return way->skewed ? (int64_t)((double)o->point.units * o->skew.shares[call % SKEW_CALLS]) : o->point.units;
+}
+
 static void spend(struct batches *o, const struct way *way, int64_t calls) {
     void (*spend_one)(exchange *, int64_t) = is_late(o, way) ? way->spend_late : way->spend;
     for (int64_t i = 0; i < calls; i++) {
-        spend_one(o->exchange, o->point.units);
+        spend_one(o->exchange, units_of(o, way, i));
     }
 }
 
-/* Of a way with a late rank, who works for as long as that is late: it alone, or, beside a nonblocking call, all. */
-static bool works_meanwhile(const struct batches *o, const struct way *way) {
-    return is_late(o, way) || (way->late && way->nonblocking);
+/* The work of this rank in a call, ns: of a way with a late rank, for as long as that is late, the late rank's or,
+ * beside a nonblocking call, that of all; 0 where it has none, or where it is searched. */
+static int64_t work_of(const struct batches *o, const struct way *way) {
+    const int64_t time_ns = cells_lateness(&o->cells, o->cell.at);
+    if (way->late) {
+        return is_late(o, way) || way->nonblocking ? time_ns : 0;
+    }
+    return way_is_timed(way) ? time_ns / SKEW_CALLS : 0;
+}
+
+/* The calls of a batch; 0: they are searched. */
+static int64_t calls_of_batch(const struct batches *o, const struct way *way) {
+    return way->once || way->late ? 1 : way_is_timed(way) ? SKEW_CALLS : o->calls;
 }
 
 struct calls_of_way {
@@ -105,7 +120,7 @@ static void make_calls(void *context, int64_t calls) {
 /* Collective over the point's ranks: searches the number of calls of a batch, unless it is given. */
 static struct batches_found search_calls(struct batches *o, const struct way *way) {
     struct calls_of_way made = {o, way};
-    struct batches_found found = {.calls = way->once || way->late ? 1 : o->calls};
+    struct batches_found found = {.calls = calls_of_batch(o, way)};
     if (found.calls > 0) {
         spend(o, way, 1); /* connections and buffers are made */
         found.time_ns = calls_time(o->comm, make_calls, &made, o->target_ns, found.calls);
@@ -353,7 +368,8 @@ static bool begin(void *context, struct sampler_point *p) {
     o->point.reference =
         reference_way(way)->nonblocking ? &o->cells.nonblocking[operation] : &o->cells.blocking[operation];
     o->point.message_bytes = (uint64_t)cells_message(&o->cells, o->cell.at);
-    o->point.units = works_meanwhile(o, way) ? work_units(cells_lateness(&o->cells, o->cell.at)) : 0;
+    const int64_t work_ns = work_of(o, way);
+    o->point.units = work_ns > 0 ? work_units(work_ns) : 0;
     phase_collective(o->point.own->mpi_name);
     phase_enter(PHASE_CALL);
     int64_t shortest = 0;
@@ -399,7 +415,9 @@ static const struct field parameter_fields[] = {
           "bcast, reduce, allreduce, scan: the buffer. gather, allgather: one rank's contribution. scatter, alltoall, "
           "reduce_scatter_block: one destination's block. barrier: 0"),
     FIELD(struct row, way, "how a rank spends the time of the collective"),
-    FIELD_MAY_LACK(struct row, lateness_ns, "of the ways late and late_working: by how much the last rank comes late"),
+    FIELD_MAY_LACK(struct row, lateness_ns,
+                   "of the ways late and late_working: by how much the last rank comes late; of those with even or "
+                   "skewed: the work of a rank in a batch"),
     FIELDS_END,
 };
 
@@ -407,7 +425,7 @@ static const struct field own_fields[] = {
     FIELD(struct row, calls, "calls of a batch, searched once"),
     FIELD(struct row, reference_calls, "calls of the reference's batch"),
     FIELD(struct row, work_units,
-          "work beside a call on rank 0, in units of the program; 0 for other ways than working and late_working"),
+          "work beside a call on rank 0, in units of the program, on average over a batch; 0 for ways without"),
     FIELDS_END,
 };
 
@@ -415,14 +433,15 @@ static void fill(void *context, const struct sampler_point *p, const sampler *s,
     (void)s;
     const struct batches *o = context;
     const struct way *way = cells_way(&o->cells, p->at);
-    *(struct row *)row = (struct row){.operation = o->cells.operations[p->at[AXIS_OPERATION]]->name,
-                                      .communicator_ranks = o->cells.communicators[p->at[AXIS_COMMUNICATOR]],
-                                      .message_bytes = cells_message(&o->cells, p->at),
-                                      .way = way->name,
-                                      .lateness_ns = way->late ? cells_lateness(&o->cells, p->at) : RECORD_UNKNOWN,
-                                      .calls = o->point.calls,
-                                      .reference_calls = o->point.reference_calls,
-                                      .work_units = o->point.units};
+    *(struct row *)row =
+        (struct row){.operation = o->cells.operations[p->at[AXIS_OPERATION]]->name,
+                     .communicator_ranks = o->cells.communicators[p->at[AXIS_COMMUNICATOR]],
+                     .message_bytes = cells_message(&o->cells, p->at),
+                     .way = way->name,
+                     .lateness_ns = way_is_timed(way) ? cells_lateness(&o->cells, p->at) : RECORD_UNKNOWN,
+                     .calls = o->point.calls,
+                     .reference_calls = o->point.reference_calls,
+                     .work_units = o->point.units};
 }
 
 static void name_point(void *context, const struct sampler_point *p, char *text, size_t text_size) {
@@ -430,7 +449,7 @@ static void name_point(void *context, const struct sampler_point *p, char *text,
     char work[32] = "";
     if (cells_way(&o->cells, p->at)->works) {
         snprintf(work, sizeof work, " %.2f", (double)o->cell.share / WHOLE);
-    } else if (cells_way(&o->cells, p->at)->late) {
+    } else if (way_is_timed(cells_way(&o->cells, p->at))) {
         snprintf(work, sizeof work, " by %.0f ms", (double)cells_lateness(&o->cells, p->at) / 1e6);
     }
     snprintf(text, text_size, "%s, %" PRId64 " ranks, %" PRId64 " bytes, %s%s",
@@ -452,8 +471,9 @@ static const struct repetition_series series[] = {
                                .over = OVER_SPAN,
                                .term = REFERENCE_BEGIN,
                                .end = REFERENCE_END,
-                               .help = "of the reference's batch: the blocking call; beside the way working, the "
-                                       "nonblocking call that is waited for at once"},
+                               .help =
+                                   "of the reference's batch, which each way has in the list of ways: most often the "
+                                   "blocking call"},
     {.name = "t_cpu_ns",
      .over = OVER_LARGEST,
      .term = CPU,
@@ -488,7 +508,7 @@ static const struct repetition_series series[] = {
     {.name = "t_work_ns",
      .over = OVER_LARGEST,
      .term = WORK,
-     .help = "the work of a batch of the ways working, late and late_working, done alone, on the slowest rank"},
+     .help = "the work of a batch done alone, on the slowest rank; 0 for ways without"},
     {.name = "t_node_window_ns",
      .over = OVER_LARGEST,
      .term = NODE_WINDOW,
@@ -565,6 +585,7 @@ bool batches_begin(struct program *program, void *context, sampler *s, char *rea
     char error[256] = "";
     o->comm = MPI_COMM_NULL;
     work_units(1); /* reads the CPU's speed */
+    o->skew = skew_of(program->rank, o->seed);
     o->on_first_machine = is_on_first_machine();
     if (has_way(o, &way_table[WAY_SOAKING])) {
         placement_look_again(program->place);

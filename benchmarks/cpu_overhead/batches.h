@@ -2,14 +2,13 @@
  * batches - the points of cpu_overhead: batches of calls of a collective, each timed by the clock and by the CPU time
  * that it took.
  *
- * Each repetition has a batch of the reference beside the batch of the way that the point is about. The reference of
- * `working` is the nonblocking call that is waited for at once; that of all other ways is the blocking call. The
- * reference of `blocking`, and of `once`, is the same again: a control, in which there must be no difference.
+ * Each repetition has a batch of the reference beside the batch of the way that the point is about (way_table). Where
+ * that is the same again, as of `blocking`, it is a control, in which there must be no difference.
  *
  * A batch has so many calls that the CPU clocks resolve its time. Their number is searched once per point. `once` has
  * one call, since models are about a call whose ranks begin together; `late` has one, for which the last rank comes
  * late: by the time of a batch at least. What a library does while it waits may depend on how long that is, so there
- * may be several such times.
+ * may be several such times. Ways in which ranks are out of step have SKEW_CALLS calls, with that much work in all.
  *
  * How much work fits beside an open collective (availability) is found by bisection (knee.h): each step is a point,
  * which is repeated until its interval tells on which side of the knee it is.
@@ -21,6 +20,7 @@
 #include "exchange.h"
 #include "knee.h"
 #include "program.h"
+#include "skew.h"
 #include "soaker.h"
 
 /* A point. */
@@ -43,6 +43,7 @@ struct batches {
     bool has_comm;
     exchange *exchange;    /* NULL: this rank has none */
     soaker *soaker;        /* NULL: no way needs it */
+    struct skew skew;      /* of this rank */
     bool on_first_machine; /* this rank runs on the machine of rank 0, whose CPU time rank 0 reads */
     struct batches_cell cell;
     /* What was searched for the operation, communicator and size of `found_for`: by way, the calls of a batch (0: not

@@ -121,7 +121,7 @@ const struct way *cells_way(const struct cells *o, const size_t at[AXES]) {
 }
 
 int64_t cells_lateness(const struct cells *o, const size_t at[AXES]) {
-    return cells_way(o, at)->late ? o->lateness_ns[at[AXIS_LATENESS]] : 0;
+    return way_is_timed(cells_way(o, at)) ? o->lateness_ns[at[AXIS_LATENESS]] : 0;
 }
 
 static bool is_detailed(const struct cells *o, const size_t at[AXES]) {
@@ -146,7 +146,12 @@ static bool is_point(const struct cells *o, const size_t at[AXES]) {
     const struct collective *collective = &o->blocking[at[AXIS_OPERATION]];
     const struct way *way = cells_way(o, at);
     /* The wait for a late rank is over before the data move: longer ones are measured with one size. */
-    if (at[AXIS_LATENESS] > 0 && !(way->late && is_first_detailed(o, at))) {
+    if (at[AXIS_LATENESS] > 0 && !(way_is_timed(way) && is_first_detailed(o, at))) {
+        return false;
+    }
+    /* So is all work out of step, with the smallest size and the shortest time, if nobody asked for others. */
+    const bool out_of_step = way->even || way->skewed;
+    if (out_of_step && o->asked->preset && (at[AXIS_LATENESS] > 0 || at[AXIS_MESSAGE] > 0)) {
         return false;
     }
     if (!collective_has_message(collective) && at[AXIS_MESSAGE] > 0) {
@@ -159,11 +164,11 @@ static bool is_point(const struct cells *o, const size_t at[AXES]) {
         return false;
     }
     const struct operation *operation = o->operations[at[AXIS_OPERATION]];
-    if ((way->once && !operation->modelled) || (way->late && !operation->waits_for_all)) {
+    if ((way->once && !operation->modelled) || (way_is_timed(way) && !operation->waits_for_all)) {
         return false;
     }
     const bool all_ranks = at[AXIS_COMMUNICATOR] + 1 == o->communicator_count;
-    return way->once || way == &way_table[WAY_BLOCKING] || (all_ranks && is_detailed(o, at));
+    return way->once || way == &way_table[WAY_BLOCKING] || (all_ranks && (out_of_step || is_detailed(o, at)));
 }
 
 bool cells_next(const struct cells *o, size_t at[AXES], bool first) {

@@ -33,7 +33,7 @@ struct cells {
     struct collective nonblocking[OPERATION_COUNT];
     int64_t communicators[CELLS_MOST_COMMUNICATORS]; /* their sizes, ascending: the first ranks of MPI_COMM_WORLD */
     size_t communicator_count;
-    int64_t lateness_ns[CELLS_MOST_LATENESS]; /* of the last rank, in points of `late`; ascending */
+    int64_t lateness_ns[CELLS_MOST_LATENESS]; /* of the last rank, or the work of a batch out of step; ascending */
     size_t lateness_count;
 };
 

@@ -75,7 +75,8 @@ static void describe_options(struct option_entry *entries) {
          .parameter = "way",
          .of_plan = true,
          .help = "how the ranks spend the time. Ways but `blocking` and `once` are measured on all ranks, for some "
-                 "sizes of a grid, or all of --message-bytes. Default: all"},
+                 "sizes of a grid, or all of --message-bytes. Default: all; those with even or skewed with "
+                 "--grid full alone"},
         {.name = "lateness-ms",
          .kind = OPTION_INTEGERS,
          .target = &s->asked.lateness_ms,
@@ -86,7 +87,8 @@ static void describe_options(struct option_entry *entries) {
          .parameter = "lateness_ns",
          .of_plan = true,
          .grids = cells_lateness_ms,
-         .help = "by how many ms the last rank of `late` comes late, and at least by the time of a batch. The first is "
+         .help = "by how many ms the last rank of `late` comes late, or each rank of `skewed` works in a batch: at "
+                 "least the time of a batch. The first is "
                  "measured with all sizes, the others with the smallest; default: those of the grid"},
         option_constant("method", &s->method, program_method_choices,
                         "`paper`: a batch has 10000 calls, and only blocking calls are measured; default: campaign"),
@@ -98,7 +100,8 @@ static void describe_options(struct option_entry *entries) {
          .of_plan = true,
          .help = "how the environment has set the library, for the record; default: usual"},
         option_integer("calls", &s->calls, 1, CALLS_MOST, "N",
-                       "calls of every batch; default: as many as the CPU clocks need"),
+                       "calls of every batch, but of ways that have a number of their own; default: as many as the CPU "
+                       "clocks need"),
         option_one_of("grid", &s->grid, program_grid_choices,
                       "the sizes of messages, as far as the ranks have memory for them; --message-bytes replaces them; "
                       "default: smoke"),
@@ -127,7 +130,10 @@ static void check_options(const struct program *program, char *error, size_t err
 static int run(struct program *program) {
     struct settings *s = &settings;
     char impossible[PROGRAM_MOST_REASON] = "";
-    options_fill_range(&s->asked.ways, 0, s->method == METHOD_PAPER ? 1 : WAY_COUNT);
+    options_fill_range(&s->asked.ways, 0,
+                       s->method == METHOD_PAPER ? 1
+                       : s->grid == GRID_FULL    ? WAY_COUNT
+                                                 : WAY_FIRST_OF_FULL);
     cells_fill(&s->asked, s->grid);
     const struct clocks clocks = clocks_look();
     struct batches batches = {.program = program,
@@ -174,7 +180,7 @@ int main(int argc, char **argv) {
             "the clock and by the CPU time of the process, beside batches of a reference. The table and the record\n"
             "have whole batches.\n\n"
             "  t_wall_ns            from the first rank's start to the last rank's end\n"
-            "  t_reference_wall_ns  the same of the blocking call; beside `working`, of the nonblocking call alone\n"
+            "  t_reference_wall_ns  the same of the reference of the way, most often the blocking call\n"
             "  t_cpu_ns             CPU time of the process, on the rank where it is largest\n"
             "  cpu_share            t_cpu / t_wall: 1 where the library polls; the rest is idle\n",
         .describe = describe_options,

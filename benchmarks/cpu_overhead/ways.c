@@ -74,13 +74,13 @@ static void work_meanwhile(exchange *x, int64_t units) {
     exchange_wait(x);
 }
 
-static void come_late(exchange *x, int64_t units) {
+static void work_first(exchange *x, int64_t units) {
     work_do(units);
     exchange_call(x);
 }
 
 static void come_late_and_wait(exchange *x, int64_t units) {
-    come_late(x, units);
+    work_first(x, units);
     exchange_wait(x);
 }
 
@@ -106,22 +106,50 @@ const struct way way_table[WAY_COUNT] = {
                      .help = "work beside the nonblocking call",
                      .nonblocking = true,
                      .works = true,
+                     .reference = WAY_NONBLOCKING,
                      .spend = work_meanwhile},
     [WAY_ONCE] = {.name = "once",
                   .help = "one blocking call from a common start, which an equation describes",
                   .once = true,
+                  .reference = WAY_ONCE,
                   .spend = block},
     [WAY_LATE] = {.name = "late",
                   .help = "the blocking call, to which the last rank comes late",
                   .late = true,
                   .spend = block,
-                  .spend_late = come_late},
+                  .spend_late = work_first},
     [WAY_LATE_WORKING] = {.name = "late_working",
                           .help = "work beside the nonblocking call, to which the last rank comes late by as much work",
                           .nonblocking = true,
                           .late = true,
                           .spend = work_meanwhile,
                           .spend_late = come_late_and_wait},
+    [WAY_EVEN] = {.name = "even",
+                  .help = "equal work on all ranks before each blocking call",
+                  .even = true,
+                  .reference = WAY_EVEN,
+                  .spend = work_first},
+    [WAY_EVEN_WORKING] = {.name = "even_working",
+                          .help = "equal work on all ranks beside each nonblocking call",
+                          .nonblocking = true,
+                          .even = true,
+                          .reference = WAY_EVEN,
+                          .spend = work_meanwhile},
+    [WAY_SKEWED] = {.name = "skewed",
+                    .help = "as much work before the blocking calls, of each call another time on each rank",
+                    .skewed = true,
+                    .reference = WAY_EVEN,
+                    .spend = work_first},
+    [WAY_SKEWED_WORKING] = {.name = "skewed_working",
+                            .help = "as much work beside the nonblocking calls, of each call another time on each rank",
+                            .nonblocking = true,
+                            .skewed = true,
+                            .reference = WAY_SKEWED,
+                            .spend = work_meanwhile},
 };
+
+bool way_is_timed(const struct way *way) {
+    return way->late || way->even || way->skewed;
+}
 
 OPTION_CHOICES_FROM(way_choices, way_table, WAY_COUNT, help)

@@ -8,6 +8,7 @@
  * Every random number is a function of the seed, the iteration, the side and the item, and sums are of whole numbers
  * (gibbs.h). So the same seed gives the same chain, bit by bit, whatever the variant and the number of ranks.
  */
+#include "bits.h"
 #include "fail.h"
 #include "fail_hybrid.h"
 #include "fail_mpi.h"
@@ -132,7 +133,7 @@ static void note_squares(struct bpmf *b, const int64_t *gathered) {
     for (int rank = 0; rank < b->ranks; rank++) {
         all += gathered[rank];
     }
-    b->history = kernel_mix(b->history + (uint64_t)all);
+    b->history = bits_mix(b->history + (uint64_t)all);
 }
 
 static struct team_part all_of(const struct side *s) {

@@ -84,13 +84,6 @@ extern const struct kernel kernel_bpmf;
 /* Returns the order of matrices that keeps the blocks of 256 x 256 of the paper, as far as the grid of ranks allows. */
 int64_t summa_usual_order(const struct crew *crew);
 
-/* Mixes a number into a digest: a bijection of 64 bits (splitmix64, Steele et al. 2014). */
-static inline uint64_t kernel_mix(uint64_t x) {
-    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return x ^ (x >> 31);
-}
-
 /* Returns what an element with this number and value adds to a digest; the sum of all is the digest. */
 uint64_t kernel_digest_of(uint64_t number, double value);
 

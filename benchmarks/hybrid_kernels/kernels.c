@@ -1,5 +1,6 @@
 #include "kernels.h"
 
+#include "bits.h"
 #include "fail_hybrid.h"
 #include "fail_mpi.h"
 #include "group.h"
@@ -38,7 +39,7 @@ static enum way way_of(int solve) {
 uint64_t kernel_digest_of(uint64_t number, double value) {
     uint64_t bits = 0;
     memcpy(&bits, &value, sizeof bits);
-    return kernel_mix(number * UINT64_C(0x9e3779b97f4a7c15) + kernel_mix(bits + 1));
+    return bits_mix(number * BITS_STEP + bits_mix(bits + 1));
 }
 
 static bool has_size(const struct kernels *o, int64_t kernel, int64_t size) {

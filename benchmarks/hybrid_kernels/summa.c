@@ -8,6 +8,7 @@
  * multiple of their number. The elements are small whole numbers, so that the product is exact whatever the order of
  * its sums, and can be compared bit by bit.
  */
+#include "bits.h"
 #include "blas.h"
 #include "fail.h"
 #include "fail_hybrid.h"
@@ -84,13 +85,13 @@ int64_t summa_usual_order(const struct crew *crew) {
 /* ---- elements ---- */
 
 static double element(uint64_t seed, int factor, int64_t row, int64_t column) {
-    const uint64_t key = kernel_mix(seed * 2 + (uint64_t)factor + 1) + ((uint64_t)row << 32) + (uint64_t)column;
-    return (double)(int)(kernel_mix(key) % (2 * MOST_ELEMENT + 1)) - MOST_ELEMENT;
+    const uint64_t key = bits_mix(seed * 2 + (uint64_t)factor + 1) + ((uint64_t)row << 32) + (uint64_t)column;
+    return (double)(int)(bits_mix(key) % (2 * MOST_ELEMENT + 1)) - MOST_ELEMENT;
 }
 
 /* Element of the vector that the product is checked with. */
 static double probe(int64_t row) {
-    return (double)(int)(kernel_mix((uint64_t)row + 1) % (2 * MOST_PROBE + 1)) - MOST_PROBE;
+    return (double)(int)(bits_mix((uint64_t)row + 1) % (2 * MOST_PROBE + 1)) - MOST_PROBE;
 }
 
 /* Each thread makes the columns of which it computes the product, so that it touches them first; of the first factor,

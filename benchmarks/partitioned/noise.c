@@ -1,5 +1,7 @@
 #include "noise.h"
 
+#include "bits.h"
+
 #include <math.h>
 
 const struct option_choice noise_choices[] = {
@@ -13,12 +15,8 @@ const struct option_choice noise_choices[] = {
 
 /* Returns a number in [0, 1) that follows from the seed, the pair, the transfer and the partition. */
 static double random_share(const struct noise *noise, uint64_t partition) {
-    uint64_t x = noise->seed + 0x9E3779B97F4A7C15u * (noise->transfer + 1);
-    x ^= ((uint64_t)noise->pair << 40) + partition;
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-    x ^= x >> 31;
-    return (double)(x >> 11) / 9007199254740992.0;
+    const uint64_t key = noise->seed + BITS_STEP * (noise->transfer + 1);
+    return bits_share(bits_mix(key ^ (((uint64_t)noise->pair << 40) + partition)));
 }
 
 double noise_factor(const struct noise *noise, size_t partition, size_t partitions) {

@@ -1,5 +1,6 @@
 /* The fixed work of cpu_overhead and loggp, and the thread of the lowest priority that does it. */
 #include "check.h"
+#include "skew.h"
 #include "soaker.h"
 #include "timer.h"
 #include "work.h"
@@ -38,6 +39,33 @@ static void check_work(void) {
     CHECK(work_units(1) == 1); /* never none */
     CHECK(work_units(MS) >= 10 * units && work_units(MS) <= 10 * (units + 1));
     CHECK(cost_ns(100 * units) > 10 * cost_ns(units));
+}
+
+/* All ranks work as long in a batch, and hardly ever as long before a call. */
+static void check_skew(void) {
+    enum { RANKS = 20 };
+    double waited = 0;
+    for (int rank = 0; rank < RANKS; rank++) {
+        const struct skew one = skew_of(rank, 1);
+        const struct skew other = skew_of(rank + 1, 1);
+        double sum = 0;
+        double largest = 0;
+        int alike = 0;
+        for (int call = 0; call < SKEW_CALLS; call++) {
+            const double share = one.shares[call];
+            CHECK(share > 0);
+            CHECK(share == skew_of(rank, 1).shares[call]);
+            sum += share;
+            largest = share > largest ? share : largest;
+            alike += share == other.shares[call];
+            waited += (share > other.shares[call] ? share : other.shares[call]) - share;
+        }
+        CHECK(sum > SKEW_CALLS - 1e-9 && sum < SKEW_CALLS + 1e-9);
+        CHECK(largest > 3 && largest < 4); /* ln 32, over the mean of the quantiles */
+        CHECK(alike < SKEW_CALLS / 2);
+    }
+    /* The larger of two exponential times is half as long again as each. */
+    CHECK(waited / RANKS / SKEW_CALLS > 0.4 && waited / RANKS / SKEW_CALLS < 0.6);
 }
 
 /* Whether a thread of this process with the soaker's name has the lowest priority, as the system says. */
@@ -103,6 +131,7 @@ static void check_soaker(void) {
 
 int main(void) {
     check_work();
+    check_skew();
     check_soaker();
     return 0;
 }

@@ -1,5 +1,7 @@
 #include "grid.h"
 
+#include "bits.h"
+
 #include <math.h>
 #include <stdbool.h>
 
@@ -9,12 +11,8 @@ enum stream { DIAGONAL = 1, WEIGHT, PLACE_X, PLACE_Y, RIGHT_SIDE };
 /* How far a point is moved in each direction, at most. */
 #define MOVED 0.4
 
-/* splitmix64 (G. L. Steele Jr., D. Lea, C. H. Flood, Fast splittable pseudorandom number generators, OOPSLA 2014). */
 static uint64_t mix(uint64_t x) {
-    x += UINT64_C(0x9E3779B97F4A7C15);
-    x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return x ^ (x >> 31);
+    return bits_mix(x + BITS_STEP);
 }
 
 static uint64_t random_bits(const struct grid *g, enum stream stream, int64_t a, int64_t b) {
@@ -23,7 +21,7 @@ static uint64_t random_bits(const struct grid *g, enum stream stream, int64_t a,
 
 /* Returns a number in [0, 1). */
 static double random_share(const struct grid *g, enum stream stream, int64_t a, int64_t b) {
-    return (double)(random_bits(g, stream, a, b) >> 11) / 9007199254740992.0;
+    return bits_share(random_bits(g, stream, a, b));
 }
 
 struct grid grid_make(int64_t points, uint64_t seed) {

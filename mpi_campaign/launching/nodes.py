@@ -32,9 +32,8 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from pyroute2 import IPRoute
-
 from mpi_campaign.launching import node_agent
+from mpi_campaign.launching.netlink import IPRoute
 from mpi_campaign.launching.node_agent import AGENT, COMMON_FOLDER, OWN_FOLDERS, SHARED_MEMORY, Node
 from mpi_campaign.launching.wire import (
     PR_SET_PDEATHSIG,

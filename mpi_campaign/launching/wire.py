@@ -20,11 +20,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pyroute2 import IPRoute
-from pyroute2.netlink import NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST
-from pyroute2.netlink.rtnl import RTM_NEWTFILTER
-from pyroute2.protocols import ETH_P_IP
-
+from mpi_campaign.launching.netlink import (
+    ETH_P_IP,
+    NLM_F_ACK,
+    NLM_F_CREATE,
+    NLM_F_EXCL,
+    NLM_F_REQUEST,
+    RTM_NEWTFILTER,
+    IPRoute,
+)
 from mpi_campaign.networks import rates
 from mpi_campaign.processes import signals
 

@@ -1,10 +1,12 @@
 """`campaign versions`: the releases of a library that runs measured, each against the one before it."""
 
+import contextlib
 import itertools
 import re
 import shlex
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -12,12 +14,14 @@ from mpi_campaign.archive import earlier_launches, run_folders, window
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import EXIT_GOOD, CampaignError
 from mpi_campaign.libraries.versions import numbers
+from mpi_campaign.planning.cases import Case
 from mpi_campaign.verdicts import sides
 from mpi_campaign.verdicts.comparing import Found, compared, complain, metrics, tells_maps, where_made, write
 from mpi_campaign.verdicts.sides import Side
 from postprocess.records.fields import RecordError
 from postprocess.records.header import Header
 from postprocess.records.reading import load_header
+from postprocess.records.run import cases_of, is_as_asked
 from postprocess.records.storage import record_files
 from postprocess.verdicts import versions
 from postprocess.verdicts.compare import over_all
@@ -41,10 +45,14 @@ def run(
 
     files: paths by form, `markdown` and `html`.  form: json, all (every case), or empty: the cases with a step.
     """
-    pairs = _steps(library, list(dict.fromkeys(runs)), since, metrics(chosen))
+    measured = _measured(runs)
+    releases = _of_library((case.toolchain for case, _ in measured), library, since)
+    failures = _failures(measured, releases)
+    failed = versions.failure_words(failures, releases)
+    pairs = _steps(library, list(dict.fromkeys(runs)), since, metrics(chosen), failed)
     own = _own_changes(runs, pairs)
     named = [folder.run for folder in dict.fromkeys(runs)]
-    view = partial(versions.view, library, pairs, own, ", ".join(named))
+    view = partial(versions.view, library, pairs, own, ", ".join(named), failed)
     if "html" in files:
         write(files["html"], render(view()))
     if "markdown" in files:
@@ -53,10 +61,49 @@ def run(
         where = where_made([run_folders.read_manifest(folder) for folder in dict.fromkeys(runs)])
         write(files["markdown"], versions.markdown(view(), words, where))
     if form == "json":
-        print(versions.as_json(library, pairs, own, [folder.run for folder in runs]))
+        print(versions.as_json(library, pairs, own, named, failures))
     else:
-        print(*versions.lines(library, pairs, own, window.window().width, every=form == "all"), sep="\n")
+        width = window.window().width
+        print(*versions.lines(library, pairs, own, width, failed=failed, every=form == "all"), sep="\n")
     return EXIT_GOOD
+
+
+def _of_library(names: Iterable[str], library: str, since: str) -> list[str]:
+    """The releases of a library, since one of them or all, in order."""
+    chosen = sorted(name for name in set(names) if name.partition("@")[0] == library)
+    least = numbers(since) if since else ()
+    by_number = sorted(chosen, key=lambda name: numbers(name.partition("@")[2]))
+    return [name for name in by_number if numbers(name.partition("@")[2]) >= least]
+
+
+def _measured(runs: Sequence[RunFolder]) -> list[tuple[Case, str]]:
+    """The cases of runs that were measured, and why they failed; empty where they did not. One that is worse than its
+    reference did not."""
+    found = []
+    for entry in (entry for run in dict.fromkeys(runs) for entry in cases_of(run_folders.read_manifest(run))):
+        with contextlib.suppress(KeyError, TypeError):  # of a benchmark that is no more
+            case = replace(Case.from_manifest(entry), repeat=1)
+            if entry["result"] in ("pass", "fail") and case.label:
+                why = str(entry.get("reason") or "no reason was given")
+                found.append((case, "" if is_as_asked(entry) else why))
+    return found
+
+
+def _failures(measured: Sequence[tuple[Case, str]], releases: Sequence[str]) -> versions.Failures:
+    """The cases that failed with some of the releases, by the names that they have with any."""
+    found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for case, why in measured:
+        if case.toolchain in releases:
+            found[case.label.partition(" ")[2]][case.toolchain].append(why)
+    return {
+        case: {
+            name: versions.Failure(list(filter(None, reasons))[-1], all(reasons))
+            for name, reasons in by_release.items()
+            if any(reasons)
+        }
+        for case, by_release in found.items()
+        if any(any(reasons) for reasons in by_release.values())
+    }
 
 
 def _own_changes(runs: Sequence[RunFolder], pairs: Pairs) -> dict[str, list[str]]:
@@ -71,20 +118,22 @@ def _own_changes(runs: Sequence[RunFolder], pairs: Pairs) -> dict[str, list[str]
     return {after: versions.own_changes(headers[before], headers[after]) for before, after in pairs}
 
 
-def _steps(library: str, runs: Sequence[RunFolder], since: str, chosen: Sequence[str]) -> Pairs:
-    """Each release compared with the one before it; the false-discovery rate is that of all steps together."""
+def _steps(
+    library: str, runs: Sequence[RunFolder], since: str, chosen: Sequence[str], failed: Sequence[str] = ()
+) -> Pairs:
+    """Each release compared with the one before it; the false-discovery rate is that of all steps together.  failed:
+    lines about what failed."""
     table, problems = sides.launches_of(runs)
     complain(problems)
     there = sorted(table["toolchain"].unique()) if len(table) else []
-    of_library = [name for name in there if name.partition("@")[0] == library]
-    asked = [name for name in of_library if numbers(name.partition("@")[2]) >= (numbers(since) if since else ())]
-    if len(asked) < 2:
+    names = _of_library(there, library, since)
+    if len(names) < 2:
+        others = "".join(f"; {one}" for one in failed)
         have = f"it has {', '.join(there) or 'no launches'}" if len(runs) == 1 else f"they have {', '.join(there)}"
         raise CampaignError(
             f"two releases of {library}{f' since {since}' if since else ''} at least: {have}; "
-            f"./campaign run --toolchain '{library}@*' measures all of them in turn"
+            f"./campaign run --toolchain '{library}@*' measures all of them in turn{others}"
         )
-    names = sorted(asked, key=lambda name: numbers(name.partition("@")[2]))
     manifests = {folder.run: run_folders.read_manifest(folder) for folder in runs}
     found = {
         name: Found(side, side.launches(table, runs), manifests)

@@ -16,6 +16,9 @@ from types import ModuleType
 import postprocess
 from postprocess.records.storage import run_files
 
+MOST_KEPT = 2000
+"""The most files: after one more the oldest is deleted."""
+
 
 class Kept:
     """Files in a folder, for each run and `facts`. It is made when the first one is kept.
@@ -47,6 +50,9 @@ class Kept:
             try:
                 write(new_path)
                 new_path.replace(path)
+                by_age = sorted(self._of_code.iterdir(), key=lambda file: file.stat().st_mtime_ns)
+                for old in by_age[:-MOST_KEPT]:
+                    old.unlink(missing_ok=True)
             finally:
                 new_path.unlink(missing_ok=True)
 

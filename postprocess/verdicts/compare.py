@@ -56,6 +56,7 @@ USUAL = tuple(name for name, one in METRICS.items() if one.usual)
 
 ROW = [
     *KEY, "placement", "metric", "launches_a", "launches_b", "value_a", "value_b",
+    "value_a_ci95_low", "value_a_ci95_high", "value_b_ci95_low", "value_b_ci95_high",
     "effect", "effect_ci95_low", "effect_ci95_high", "p_value", "q_value", "verdict", "reason", "at_equal",
 ]  # fmt: skip
 """The columns of `Comparison.rows`. `effect` is B / A of a ratio, B - A of a difference. `at_equal` is the covariate at
@@ -392,6 +393,11 @@ def _compared(
         launches_b=result.launches[:, 1],
         value_a=unscaled(result.centres[:, 0]),
         value_b=unscaled(result.centres[:, 1]),
+        **{
+            f"value_{side}_ci95_{end}": unscaled(result.centres[:, place] + sign * result.reaches[:, place])
+            for place, side in enumerate("ab")
+            for end, sign in (("low", -1), ("high", 1))
+        },
         effect=unscaled(result.effect),
         effect_ci95_low=unscaled(result.low),
         effect_ci95_high=unscaled(result.high),

@@ -99,13 +99,15 @@ class Grid:
 
 @dataclass(frozen=True)
 class Plot:
-    """A case over runs, in the coordinates of its picture. A dot has its words and its run."""
+    """A case over runs, in the coordinates of its picture. A dot has its words and its run. An interval is its place
+    and its ends."""
 
     id: str
     title: str
     filters: str
     ticks: Sequence[tuple[float, str]]
     dots: Sequence[tuple[float, float, str, str]]
+    intervals: Sequence[tuple[float, float, float]]
     states: Sequence[tuple[float, float, float]]
     changes: Sequence[tuple[float, str, str]]
     width: int = _WIDTH
@@ -436,15 +438,18 @@ def plot_of(
     title: str,
     words: Callable[[float], str],
     *,
+    intervals: tuple[Floats, Floats] | None = None,
     notes: Sequence[str] = (),
     places: Sequence[int] | None = None,
     changes: Sequence[Change] = (),
     filters: str = "-",
     id: str,
 ) -> Plot:
-    """Values over runs.  words: of a value.  notes: one more word for each run.  places: the indices at which a new
-    state begins, if the levels of states are to be drawn."""
-    low, high = float(values.min()), float(values.max())
+    """Values over runs.  words: of a value.  intervals: the low and the high end of each value's interval, NaN where it
+    is not known.  notes: one more word for each run.  places: the indices at which a new state begins, if the levels of
+    states are to be drawn."""
+    drawn = np.concatenate([values, *(intervals or ())])
+    low, high = float(np.nanmin(drawn)), float(np.nanmax(drawn))
     reach = (high - low) or abs(high) or 1.0
     step = (_WIDTH - _LEFT - 10) / max(values.size - 1, 1)
 
@@ -466,6 +471,7 @@ def plot_of(
             (x(i), y(value), f"{noted[i]}: {words(value)}", run)
             for i, (run, value) in enumerate(zip(runs, values.tolist(), strict=True))
         ],
+        intervals=[(x(i), y(a), y(b)) for i, (a, b) in enumerate(zip(*intervals or ((), ()), strict=True)) if a < b],
         states=[(x(a), x(b - 1), y(float(np.median(values[a:b])))) for a, b in itertools.pairwise(ends) if b > a],
         changes=[(x(at[change.run] - 0.5), CSS[change.verdict], change.run[:8]) for change in changes],
     )

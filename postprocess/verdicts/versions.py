@@ -4,12 +4,13 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import groupby
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from postprocess.drawing.matrix import wrapped
-from postprocess.drawing.text import plural
+from postprocess.drawing.text import plural, short
 from postprocess.records.header import Header, device_of
 from postprocess.statistics.limits import Limits
 from postprocess.verdicts.acceptance import finite
@@ -31,7 +32,19 @@ from postprocess.verdicts.verdict_page import Plot, Row, View, plot_of
 OwnChanges: TypeAlias = Mapping[str, Sequence[str]]
 """What each release changed by itself, as far as it tells, by its name."""
 
-KEY = "in brackets: against the release before; ?: it cannot be told whether it differs from that"
+
+@dataclass(frozen=True)
+class Failure:
+    """A case that failed with a release: why, and whether in every launch."""
+
+    reason: str
+    always: bool
+
+
+Failures: TypeAlias = Mapping[str, Mapping[str, Failure]]
+"""By the name that a case has with any release, and by the release."""
+
+KEY = "[]: 95 % interval; (): against the release before; ?: it cannot be told whether it differs from that"
 MOST_DRAWN = 40
 """The most cases that a page draws."""
 
@@ -58,13 +71,35 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Value:
+    """What a case was with a release, and its 95 % interval, whose ends are NaN where it is not known."""
+
+    metric: str
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, row: Mapping[Any, Any], side: str) -> "Value":
+        """The value of a side, `a` or `b`, of a row of `Comparison.rows`."""
+        named = (f"value_{side}", *(f"value_{side}_ci95_{end}" for end in ("low", "high")))
+        return cls(row["metric"], *(row[name] for name in named))
+
+    @property
+    def words(self) -> str:
+        """The value with its interval."""
+        value, *ends = (value_words(self.metric, one) for one in (self.value, self.low, self.high))
+        return f"{value} [{ends[0]}, {ends[1]}]" if all(ends) else value
+
+
+@dataclass(frozen=True)
 class Case:
     """A case, or the map of one, by one metric.  names: network, configuration, collective or benchmark, the values of
     points, and the metric.  values: by release.  steps: by the release after it."""
 
     names: tuple[str, ...]
     metric: str
-    values: dict[str, float] = field(default_factory=dict)
+    values: dict[str, Value] = field(default_factory=dict)
     steps: dict[str, Step] = field(default_factory=dict)
 
     @property
@@ -81,8 +116,8 @@ def cases_of(pairs: Pairs) -> list[Case]:
             _toolchain, *names = names_of(row)
             key = (*names, " ".join(filter(None, target_words(row, axes))), METRICS[row["metric"]].title)
             case = found.setdefault(key, Case(key, row["metric"]))
-            case.values.setdefault(before, row["value_a"])
-            case.values[after] = row["value_b"]
+            case.values.setdefault(before, Value.of(row, "a"))
+            case.values[after] = Value.of(row, "b")
             case.steps[after] = Step(before, after, row)
     return sorted(found.values(), key=lambda case: -max(map(_size, case.changes), default=0.0))
 
@@ -135,19 +170,40 @@ def summary(library: str, pairs: Pairs) -> str:
     )
 
 
-def lines(library: str, pairs: Pairs, own: OwnChanges, width: int, *, every: bool) -> list[str]:
-    """The summary, what releases changed by themselves, and a paragraph for each case with a step: its value with every
-    release, and the steps.
+def lines(
+    library: str, pairs: Pairs, own: OwnChanges, width: int, *, failed: Sequence[str] = (), every: bool
+) -> list[str]:
+    """The summary, what failed, what releases changed by themselves, and a paragraph for each case with a step: its
+    value with every release, and the steps.
 
-    every: also the cases without a step.
+    failed: `failure_words`.  every: also the cases without a step.
     """
     cases = cases_of(pairs)
     shown = cases if every else [case for case in cases if case.changes]
-    parts = wrapped([summary(library, pairs), *own_words(own)], width)
+    parts = wrapped([summary(library, pairs), *failed, *own_words(own)], width)
     for case in shown:
         told = "; ".join(_cell(case, name) for name in sides_of(pairs) if name in case.values)
         parts += ["", *wrapped([f"{', '.join(filter(None, case.names))}: {told}"], width)]
     return [*parts, "", *wrapped([KEY if shown else "no step; --all shows every case"], width)]
+
+
+def failure_words(failures: Failures, releases: Sequence[str]) -> list[str]:
+    """A line for each case that failed, with the releases, and why with the last of them. Cases that failed with the
+    same releases for the same reason share it.  releases: all that were measured, in order.
+    """
+    found: dict[str, list[str]] = {}
+    place = {name: number for number, name in enumerate(releases)}
+    for case, by_release in failures.items():
+        failed = sorted(by_release, key=place.__getitem__)
+        for always, how in ((True, "fails with"), (False, "fails in some launches with")):
+            these = [name for name in failed if by_release[name].always is always]
+            neighbours = groupby(enumerate(these), lambda one: place[one[1]] - one[0])
+            runs = [[name.partition("@")[2] for _, name in run] for _, run in neighbours]
+            ends = " and ".join(" to ".join(dict.fromkeys((run[0], run[-1]))) for run in runs)
+            if these:
+                why = short(by_release[these[-1]].reason)
+                found.setdefault(f"{how} {ends} ({plural(len(these), 'release')}): {why}", []).append(case)
+    return [f"{', '.join(cases)}: {words}" for words, cases in found.items()]
 
 
 def own_words(own: OwnChanges) -> list[str]:
@@ -159,24 +215,30 @@ def own_words(own: OwnChanges) -> list[str]:
 
 def _cell(case: Case, release: str) -> str:
     step = case.steps.get(release)
-    value = value_words(case.metric, case.values[release])
-    return f"{release.partition('@')[2]} {value}{step.mark if step else ''}"
+    return f"{release.partition('@')[2]} {case.values[release].words}{step.mark if step else ''}"
 
 
-def as_json(library: str, pairs: Pairs, own: OwnChanges, runs: Sequence[str]) -> str:
+def as_json(library: str, pairs: Pairs, own: OwnChanges, runs: Sequence[str], failures: Failures) -> str:
     """One object with every case."""
     document = {
         "schema": "mpi-campaign.versions",
-        "schema_version": 1,
+        "schema_version": 2,
         "library": library,
         "runs": list(runs),
         "releases": sides_of(pairs),
+        "failed": {
+            case: {name: {"reason": one.reason, "in_every_launch": one.always} for name, one in by_release.items()}
+            for case, by_release in failures.items()
+        },
         "own_changes": {name: list(changes) for name, changes in own.items()},
         "cases": [
             {
                 "case": [name for name in case.names if name],
                 "metric": case.metric,
-                "values": {name: finite(value) for name, value in case.values.items()},
+                "values": {
+                    name: {"value": finite(one.value), "ci95": [finite(one.low), finite(one.high)]}
+                    for name, one in case.values.items()
+                },
                 "steps": [
                     {
                         "before": step.before,
@@ -195,7 +257,7 @@ def as_json(library: str, pairs: Pairs, own: OwnChanges, runs: Sequence[str]) ->
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
 
 
-def view(library: str, pairs: Pairs, own: OwnChanges, runs: str) -> View:
+def view(library: str, pairs: Pairs, own: OwnChanges, runs: str, failed: Sequence[str] = ()) -> View:
     """The page of a library's releases: each step, and the cases over the releases."""
     cases = cases_of(pairs)
     changed = [(case, step) for case in cases for step in case.changes]
@@ -210,7 +272,7 @@ def view(library: str, pairs: Pairs, own: OwnChanges, runs: str) -> View:
                 step.row["verdict"],
                 [
                     step.after, ", ".join(filter(None, case.names)),
-                    *(value_words(case.metric, step.row[f"value_{side}"]) for side in "ab"),
+                    *(Value.of(step.row, side).words for side in "ab"),
                     effect_words(case.metric, step.row["effect"]), interval_words(step.row),
                 ],
                 "-",
@@ -218,7 +280,10 @@ def view(library: str, pairs: Pairs, own: OwnChanges, runs: str) -> View:
             for case, step in changed
         ],
         nothing="No release changed anything that was measured.",
-        remarks=[*own_words(own), *sorted({remark for comparison in pairs.values() for remark in comparison.remarks})],
+        remarks=[
+            *failed, *own_words(own),
+            *sorted({remark for comparison in pairs.values() for remark in comparison.remarks}),
+        ],
         series=[_plot(case, number) for number, case in enumerate(_with_values(cases)[:MOST_DRAWN])],
     )  # fmt: skip
 
@@ -237,10 +302,13 @@ def markdown(page: View, command: str, where: Sequence[str]) -> str:
 
 def _with_values(cases: Sequence[Case]) -> list[Case]:
     """The cases that have a value with some release."""
-    return [case for case in cases if np.isfinite(list(case.values.values())).any()]
+    return [case for case in cases if any(np.isfinite(one.value) for one in case.values.values())]
 
 
 def _plot(case: Case, number: int) -> Plot:
-    known = {name: value for name, value in case.values.items() if np.isfinite(value)}
-    title, values = ", ".join(filter(None, case.names)), np.asarray(list(known.values()))
-    return plot_of(list(known), values, title, partial(value_words, case.metric), id=f"v{number}")
+    known = {name: one for name, one in case.values.items() if np.isfinite(one.value)}
+    values, lows, highs = np.array([(one.value, one.low, one.high) for one in known.values()]).T
+    return plot_of(
+        list(known), values, ", ".join(filter(None, case.names)), partial(value_words, case.metric),
+        intervals=(lows, highs), id=f"v{number}",
+    )  # fmt: skip

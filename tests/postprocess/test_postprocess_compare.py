@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import os
 import warnings
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
 from postprocess.families import registry
+from postprocess.records import kept as kept_module
 from postprocess.records.run import load_run
 from postprocess.statistics.limits import Limits
 from postprocess.verdicts import compare_text, verdict_page
@@ -566,6 +568,16 @@ def test_launches_of_records_are_computed_once(tmp_path: Path, monkeypatch: pyte
     for file in (tmp_path / "kept").rglob("*.parquet"):
         file.write_bytes(b"PAR1")
     pd.testing.assert_frame_equal(launch_table([folder], kept=kept)[0], both)
+
+
+def test_of_what_is_kept_the_oldest_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, files = tmp_path / "here" / "run", kept_module.Kept(tmp_path / "kept")
+    synthetic.run_folder(folder, [synthetic.sweep(grid=(8,))])
+    monkeypatch.setattr(kept_module, "MOST_KEPT", 2)
+    for number in range(4):
+        files.keep(lambda path: path.write_text("x"), folder, number)
+        os.utime(files.path(folder, number), (number, number))
+    assert [files.path(folder, number).exists() for number in range(4)] == [False, False, True, True]
 
 
 def test_a_page_of_pairs_of_which_nothing_can_be_told_says_so() -> None:

@@ -317,6 +317,23 @@ def test_a_way_of_waiting_is_held_against_the_blocking_call(tmp_path: Path) -> N
     assert "waiting by 'sleeping' takes 67 % [67 %, 67 %] less CPU time than the blocking call" in of(0.33)
 
 
+def test_ranks_out_of_step_are_told_with_what_nonblocking_calls_hide_of_it(tmp_path: Path) -> None:
+    lines = record(POLLS, sizes=(1024,))
+    for way, slowdown in {"even": 1.0, "even_working": 0.99, "skewed": 1.4, "skewed_working": 0.8}.items():
+        made = point(len(lines) - 1, POLLS, way=way, lateness_ns=10_000_000)
+        for name in ("t_wall_ns", "t_cpu_ns"):
+            made["series"][name] = [round(slowdown * time) for time in made["series"]["t_reference_wall_ns"]]
+        lines = with_one_more(lines, made)
+    table = table_of(tmp_path, lines)
+    by_way = table.set_index("way")["slowdown"]
+    assert by_way.drop("blocking").to_dict() == pytest.approx(
+        {"even": 1.0, "even_working": 0.99, "skewed": 1.4, "skewed_working": 0.8}, rel=1e-3
+    )
+    said = " ".join(of_the_process(table))
+    assert "bcast 140 %" in said and "bcast 80 %" in said and "bcast 99 %" in said
+    assert "With work before or beside each call" in cpu_text(table)
+
+
 def test_the_idle_time_is_drawn_over_the_ranks_of_communicators(tmp_path: Path) -> None:
     lines = record(SLEEPS, sizes=(1024,), ranks=4, placement=synthetic.header(4)["placement"])
     for ranks, latency_ns in ((2, 400), (3, 600)):

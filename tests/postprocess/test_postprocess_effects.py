@@ -59,6 +59,18 @@ def test_the_interval_holds_the_truth(noise: Noise, launches: tuple[int, int]) -
     assert np.mean(held) >= (0.80 if noise is two_states else 0.92)
 
 
+@pytest.mark.parametrize(("noise", "median"), [(normal, 0.0), (skewed, (1 - math.exp(0.32)) / 1.3)])
+@pytest.mark.parametrize("launches", [(3, 3), (5, 5), (10, 10), (10, 1)])
+def test_the_interval_of_each_side_holds_its_median(noise: Noise, median: float, launches: tuple[int, int]) -> None:
+    held = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        truth = 0.02 * np.exp(0.4 * rng.standard_normal(CASES))[:, None] * median + [0.0, 0.05]
+        found = simulated(noise, launches, truth=0.05, seed=seed)
+        held.append(np.abs(found.centres - truth) <= found.reaches)
+    assert np.mean(held, axis=(0, 1)).min() >= 0.92
+
+
 @pytest.mark.parametrize("noise", [normal, skewed, two_states])
 @pytest.mark.parametrize("launches", [(3, 3), (5, 5), (14, 1)])
 def test_where_nothing_differs_hardly_anything_is_found(noise: Noise, launches: tuple[int, int]) -> None:

@@ -195,6 +195,14 @@ def test_a_map_of_noise_cannot_be_told_and_has_no_number_though_its_median_is_cl
     assert cell.points == len(GRID) ** 2 and not math.isfinite(cell.value) and cell.why
 
 
+@pytest.mark.parametrize(("factor", "told"), [(1.3, False), (0.8, False), (0.2, True), (2.0, True)])
+def test_sizes_that_a_busy_machine_found_are_told(tmp_path: Path, factor: float, told: bool) -> None:
+    lines = sweep(replace(SERIALISED, reference_factor=factor), GRID)
+    run = load_run(synthetic.run_folder(tmp_path / "run", [lines]))
+    said = remarks(registry.cells(run, registry.MAIN)[0])
+    assert ("--calibrate anew" in said) is told
+
+
 @pytest.mark.parametrize(
     ("overheads", "word"),
     [

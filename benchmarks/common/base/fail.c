@@ -1,6 +1,7 @@
 #include "fail.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +62,31 @@ void fail_report(const char *format, ...) {
     va_start(arguments, format);
     print_line(prefix, format, arguments);
     va_end(arguments);
+}
+
+/* Whether the text ends with these words, so far. */
+static bool ends_with(const char *text, size_t length, const char *end) {
+    const size_t end_length = strlen(end);
+    return length >= end_length && strncmp(text + length - end_length, end, end_length) == 0;
+}
+
+void fail_cause(const char *text, char *cause, size_t cause_size) {
+    static const char begin[] = "error stack:";
+    const char *found = text;
+    size_t found_length = strlen(text);
+    const char *stack = strstr(text, begin);
+    const char *line = stack != NULL ? stack + strlen(begin) : "";
+    while (*line != '\0') { /* FUNCTION(NUMBER)....: what it tells; of the MPI function, its call */
+        const size_t length = strcspn(line, "\n");
+        const char *colon = strstr(line, ": ");
+        const char *told = colon != NULL ? colon + 1 + strspn(colon + 1, " ") : line + length;
+        if (told < line + length && strncmp(line, "(unknown)", 9) != 0 && !ends_with(line, length, ") failed")) {
+            found = told;
+            found_length = (size_t)(line + length - told);
+        }
+        line += length + (line[length] == '\n' ? 1 : 0);
+    }
+    snprintf(cause, cause_size, "%.*s", (int)found_length, found);
 }
 
 void *fail_alloc(size_t count, size_t size) {

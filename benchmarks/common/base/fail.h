@@ -21,6 +21,10 @@ _Noreturn void fail_die(const char *format, ...) __attribute__((format(printf, 1
  * in order. */
 void fail_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Writes the cause that a library tells of an error: of the stack of MPICH and those made from it, which has the
+ * innermost function last, the last line that tells one; else the whole text. */
+void fail_cause(const char *text, char *cause, size_t cause_size);
+
 /* Allocates count elements of size bytes: zeroed, aligned for any type, never NULL. Dies when memory runs out. Free
  * with free(). */
 void *fail_alloc(size_t count, size_t size);

@@ -215,18 +215,16 @@ void exchange_prepare(exchange *x, const struct collective *collective, uint64_t
     call->receive = set->receive.memory;
     if (collective->persistent) {
         if (set->requests[window] == MPI_REQUEST_NULL) {
-            MPI_CHECK(collective->start(call, &set->requests[window]));
+            fail_mpi_check(collective->start(call, &set->requests[window]), collective->mpi_name, __FILE__, __LINE__);
         }
         x->request = set->requests[window];
     }
 }
 
 void exchange_call(exchange *x) {
-    if (x->collective->persistent) {
-        MPI_CHECK(MPI_Start(&x->request));
-    } else {
-        MPI_CHECK(x->collective->start(&x->call, &x->request));
-    }
+    const struct collective *called = x->collective;
+    const int code = called->persistent ? MPI_Start(&x->request) : called->start(&x->call, &x->request);
+    fail_mpi_check(code, called->persistent ? "MPI_Start" : called->mpi_name, __FILE__, __LINE__);
 }
 
 MPI_Request *exchange_request(exchange *x) {

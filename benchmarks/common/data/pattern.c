@@ -1,31 +1,22 @@
 #include "pattern.h"
 
+#include "bits.h"
+
 #include <string.h>
 
-#define WORD_STEP UINT64_C(0x9E3779B97F4A7C15) /* 2^64 / golden ratio, odd */
-#define SUMMAND_STEP UINT32_C(0x9E3779B1)      /* 2^32 / golden ratio, odd */
-#define BLOCK ((size_t)2048)                   /* elements per vectorised comparison */
-
-/* splitmix64's finaliser: neighbouring inputs give unrelated outputs. */
-static uint64_t mix(uint64_t x) {
-    x ^= x >> 30;
-    x *= UINT64_C(0xBF58476D1CE4E5B9);
-    x ^= x >> 27;
-    x *= UINT64_C(0x94D049BB133111EB);
-    x ^= x >> 31;
-    return x;
-}
+#define SUMMAND_STEP UINT32_C(0x9E3779B1) /* 2^32 / golden ratio, odd */
+#define BLOCK ((size_t)2048)              /* elements per vectorised comparison */
 
 size_t pattern_first(uint64_t repetition) {
     return (size_t)(8 * (repetition % PATTERN_PERIOD));
 }
 
 static uint64_t word_base(uint64_t seed, int source, size_t first) {
-    return mix(seed + (uint64_t)(unsigned)source * UINT64_C(0xD1B54A32D192ED03)) + (uint64_t)first * WORD_STEP;
+    return bits_mix(seed + (uint64_t)(unsigned)source * UINT64_C(0xD1B54A32D192ED03)) + (uint64_t)first * BITS_STEP;
 }
 
 static uint32_t summand_base(uint64_t seed, size_t first) {
-    return (uint32_t)mix(seed) + (uint32_t)first * SUMMAND_STEP;
+    return (uint32_t)bits_mix(seed) + (uint32_t)first * SUMMAND_STEP;
 }
 
 /* 1 ... 2^20, from the progression's upper 20 bits. int: conversion of signed 32-bit integers vectorises everywhere. */
@@ -43,7 +34,7 @@ static inline uint64_t bits_of(double value) {
 
 void pattern_fill_words(uint64_t *buffer, size_t count, uint64_t seed, int source, size_t first) {
     uint64_t base = word_base(seed, source, first);
-    for (size_t i = 0; i < count; i++, base += WORD_STEP) {
+    for (size_t i = 0; i < count; i++, base += BITS_STEP) {
         buffer[i] = base;
     }
 }
@@ -63,17 +54,17 @@ uint64_t pattern_check_words(const uint64_t *buffer, size_t count, uint64_t seed
     for (size_t start = 0; start < count; start += BLOCK) {
         size_t length = count - start < BLOCK ? count - start : BLOCK;
         const uint64_t *block = buffer + start;
-        uint64_t block_base = base + (uint64_t)start * WORD_STEP;
+        uint64_t block_base = base + (uint64_t)start * BITS_STEP;
         uint64_t difference = 0;
         uint64_t expected_word = block_base;
-        for (size_t i = 0; i < length; i++, expected_word += WORD_STEP) {
+        for (size_t i = 0; i < length; i++, expected_word += BITS_STEP) {
             difference |= block[i] ^ expected_word;
         }
         if (difference == 0) {
             continue;
         }
         for (size_t i = 0; i < length; i++) {
-            uint64_t expected = block_base + (uint64_t)i * WORD_STEP;
+            uint64_t expected = block_base + (uint64_t)i * BITS_STEP;
             if (block[i] != expected) {
                 if (faults == 0) {
                     *fault =

@@ -1,13 +1,8 @@
 #include "turns.h"
 
-#include <stdbool.h>
+#include "bits.h"
 
-/* A bijection of 64 bits (splitmix64, Steele et al. 2014). */
-static uint64_t mix(uint64_t x) {
-    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return x ^ (x >> 31);
-}
+#include <stdbool.h>
 
 /* The thing that has this number in a block: a shuffle by Fisher and Yates, of all but the first, with which each block
  * begins and ends. */
@@ -17,7 +12,7 @@ static size_t numbered(size_t things, uint64_t block, size_t number) {
         names[i] = i;
     }
     for (size_t i = things; i > 2; i--) {
-        const size_t other = 1 + (size_t)(mix((block * TURNS_MOST + i) * UINT64_C(0x9e3779b97f4a7c15)) % (i - 1));
+        const size_t other = 1 + (size_t)(bits_mix((block * TURNS_MOST + i) * BITS_STEP) % (i - 1));
         const size_t name = names[i - 1];
         names[i - 1] = names[other];
         names[other] = name;

@@ -23,7 +23,9 @@ void fail_mpi_check(int code, const char *call, const char *file, int line) {
     if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) {
         strcpy(text, "unknown error");
     }
+    char cause[MPI_MAX_ERROR_STRING] = "";
+    fail_cause(text, cause, sizeof cause);
     const char *base = strrchr(file, '/');
     int name_length = (int)strcspn(call, "(");
-    fail_die("%.*s failed: %s (%s:%d)", name_length, call, text, base != NULL ? base + 1 : file, line);
+    fail_die("%.*s failed: %s (%s:%d)", name_length, call, cause, base != NULL ? base + 1 : file, line);
 }

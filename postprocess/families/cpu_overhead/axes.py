@@ -18,9 +18,10 @@ WAY = axes.described(FAMILY, "way", "way", usual="blocking", of="point")
 """How a rank spends the time of a collective."""
 LATENESS = Axis(
     "lateness_ns", "late by", usual=0, of="point", kind="integer", unit="ns",
-    words=lambda lateness: f"{duration(lateness)} late",
+    words=lambda lateness: f"by {duration(lateness)}",
 )  # fmt: skip
-"""By how much the last rank comes late to a call of the way `late`; 0 for the other ways."""
+"""By how much the last rank comes late to a call of the way `late`; what each rank works in a batch of `skewed`; 0 for
+the other ways."""
 PAIR = axes.described("loggp", "pair", "between", usual="", of="point")
 """The ranks between which messages of `loggp` go."""
 AXES = axes.FamilyAxes(FAMILY, (COMMUNICATOR, MESSAGE_BYTES, WAY, LATENESS, PAIR), apart=(axes.OPERATION,))

@@ -22,7 +22,18 @@ from postprocess.drawing.text import duration, percent, plural, ratio, size
 from postprocess.families import axes, sampled_table
 from postprocess.families.cpu_overhead.axes import AXES
 from postprocess.families.cpu_overhead.loggp_table import PARAMETERS
-from postprocess.families.cpu_overhead.record import BLOCKING, LATE, ONCE, SOAKING, WITH_LATE, WORKING
+from postprocess.families.cpu_overhead.record import (
+    BLOCKING,
+    EVEN_WORKING,
+    LATE,
+    ONCE,
+    OUT_OF_STEP,
+    SKEWED,
+    SKEWED_WORKING,
+    SOAKING,
+    WITH_LATE,
+    WORKING,
+)
 from postprocess.families.cpu_overhead.table import BY_TICKS
 from postprocess.families.sampled_table import estimate_of, having
 from postprocess.statistics import cpu_use, launches, limits
@@ -91,7 +102,7 @@ def sentences_by_case(table: pd.DataFrame) -> dict[str, list[str]]:
 def _sentences_of_cases(table: pd.DataFrame) -> Iterator[tuple[str, list[str]]]:
     collectives = table[table["way"] != ""]
     for _, rows in collectives.groupby([*_GROUP, axes.LIBRARY_SETTING.name], sort=False):
-        kinds = (_of_papers_claims, _of_ways, _of_late_ranks, _of_availability, _of_nodes)
+        kinds = (_of_papers_claims, _of_ways, _of_late_ranks, _of_ranks_out_of_step, _of_availability, _of_nodes)
         yield _where(rows), [sentence for kind in kinds for sentence in kind(rows)]
     for _, rows in table.groupby(_GROUP, sort=False):
         yield _where(rows, setting=False), [*_of_control(rows), *_of_settings(rows), *_of_agreement(rows)]
@@ -230,7 +241,7 @@ def _cell(row: pd.Series[Any]) -> str:
 
 def _of_ways(rows: pd.DataFrame) -> Iterator[str]:
     """A sentence per way: the largest saving of CPU time that is sure, or that there is none."""
-    others = rows[~rows["way"].isin([BLOCKING, WORKING, ONCE, *WITH_LATE]) & rows["valid"].astype(bool)]
+    others = rows[~rows["way"].isin([BLOCKING, WORKING, ONCE, *WITH_LATE, *OUT_OF_STEP]) & rows["valid"].astype(bool)]
     for way, of_way in others.groupby("way", sort=False):
         known = of_way[of_way["cpu_change_ci95_high"].notna()]
         if way == SOAKING:
@@ -315,6 +326,27 @@ def _of_work_meanwhile(rows: pd.DataFrame) -> Iterator[str]:
             f"takes so many times as long as waiting in the blocking one, in "
             f"{plural(len(of_lateness), 'reliable point')} (2: nothing of it is hidden): {', '.join(each)}"
         )
+
+
+_OUT_OF_STEP = {
+    SKEWED: "where ranks do equal work out of step, {} in all, blocking collectives take so much of the time in step",
+    SKEWED_WORKING: "work out of step, {} in all, takes beside nonblocking collectives so much of that before blocking",
+    EVEN_WORKING: "work in step, {} in all, takes beside nonblocking collectives so much of that before blocking",
+}
+"""What is told of each way. The last one is what overlap alone gains."""
+
+
+def _of_ranks_out_of_step(rows: pd.DataFrame) -> Iterator[str]:
+    """What it costs that ranks are out of step, and how much of that nonblocking collectives hide."""
+    reliable = rows[rows["reliable"].astype(bool)]
+    for way, words in _OUT_OF_STEP.items():
+        for lateness, points in reliable[reliable["way"] == way].groupby("lateness_ns"):
+            each = ", ".join(
+                f"{operation} {percent(float(of_operation.median()))}"
+                for operation, of_operation in points["slowdown"].groupby(points[axes.OPERATION.name], sort=False)
+            )
+            told = words.format(duration(float(str(lateness))))
+            yield f"{told}, in {plural(len(points), 'reliable point')}: {each}"
 
 
 @dataclass(frozen=True)

@@ -23,14 +23,17 @@ BLOCKING, WORKING, SOAKING, ONCE, LATE, LATE_WORKING = (
 """Ways of spending the time of a collective that differ in what can be said of them."""
 WITH_LATE = (LATE, LATE_WORKING)
 """Those in which a rank comes late."""
+EVEN_WORKING, SKEWED, SKEWED_WORKING = "even_working", "skewed", "skewed_working"
+OUT_OF_STEP = ("even", EVEN_WORKING, SKEWED, SKEWED_WORKING)
+"""Those in which all ranks work, before or beside each call: for as long, or each for another time."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CpuPoint(Sampling):
     """One way of spending the time of one collective with one size, a batch of calls in each repetition.
 
-    lateness_ns: 0 of the ways in which no rank comes late.  cpu_all_ranks_ns: the sum over ranks of each rank's median
-    CPU time of the process; NaN without repetitions.
+    lateness_ns: of OUT_OF_STEP the work of a rank in a batch; 0 of the other ways in which no rank comes late.
+    cpu_all_ranks_ns: the sum over ranks of each rank's median CPU time of the process; NaN without repetitions.
     """
 
     PARTS: ClassVar[tuple[str, ...]] = ("t_reference_wall_ns", "t_wall_ns", "t_work_ns")
@@ -91,6 +94,6 @@ def _point(point: Point, header: Header) -> CpuPoint:
         CpuPoint,
         point,
         ("operation", "message_bytes", "communicator_ranks", "way"),
-        lateness_ns=late.positive("lateness_ns") if point.parameters.get("way") in WITH_LATE else 0,
+        lateness_ns=late.positive("lateness_ns") if point.parameters.get("way") in (*WITH_LATE, *OUT_OF_STEP) else 0,
         cpu_all_ranks_ns=float(np.sum(cpu_ns)) if point.repetitions else float("nan"),
     )

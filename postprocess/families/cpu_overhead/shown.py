@@ -13,7 +13,7 @@ from postprocess.families import sampled_table
 from postprocess.families.cpu_overhead.axes import AXES
 from postprocess.families.cpu_overhead.claims import of_all_ranks, sentences
 from postprocess.families.cpu_overhead.loggp_table import run_remarks
-from postprocess.families.cpu_overhead.record import BLOCKING, ONCE, WITH_LATE, WORKING
+from postprocess.families.cpu_overhead.record import BLOCKING, ONCE, OUT_OF_STEP, WITH_LATE, WORKING
 from postprocess.families.sampled_table import LAST, REMARKS, having, leading, same_case
 
 
@@ -121,6 +121,10 @@ LATE_RANKS = Columns((
     _IDLE, _THREAD, *_SWITCHES, *LAST,
 ))  # fmt: skip
 """Times are those of the other ranks."""
+STEPS = Columns((
+    *_POINT, plain("way"), Column("work a call", lambda row: duration(row["lateness_ns"] / row["calls"]), right=True),
+    _TIME, *estimate("x reference", "slowdown"), number("CPU share", "cpu_share", ratio), *_SWITCHES, *LAST,
+))  # fmt: skip
 NODES = Columns((
     *_POINT, *estimate("of ranks", "ranks_cpus"), *estimate("of the node", "node_cpus"),
     *estimate("soft interrupts", "softirq_cpus"), *LAST,
@@ -165,9 +169,10 @@ def tables(table: pd.DataFrame) -> Iterator[tuple[str, Columns, int, pd.DataFram
         ("Blocking collectives", BLOCKING_CALLS, of_case, blocking),
         (
             "Other ways of spending the time of a collective", WAYS, of_case,
-            table[~way.isin([BLOCKING, WORKING, ONCE, *WITH_LATE, ""])],
+            table[~way.isin([BLOCKING, WORKING, ONCE, *WITH_LATE, *OUT_OF_STEP, ""])],
         ),
         ("While a rank comes late", LATE_RANKS, of_case, table[way.isin(WITH_LATE)]),
+        ("With work before or beside each call", STEPS, of_case, table[way.isin(OUT_OF_STEP)]),
         (
             "CPUs that are busy on the node of rank 0 during blocking collectives", NODES, of_case,
             having(of_all_ranks(blocking), "node_cpus"),

@@ -12,6 +12,7 @@ independent.
     user_share        t_user / t_wall                 over all ranks; binomial interval (`cpu_use.tick_share`)
     system_share      t_system / t_wall               likewise
     slowdown          t_wall / t_reference_wall       per call; 1 for the control, where both are the same call
+                                                      (`even` of the ways in which ranks are out of step)
     cpu_change        t_cpu / t_reference_cpu - 1     per call; 0 for the control
     soaked_share      t_soaked / t_wall               over all ranks: what a thread of lowest priority got
     work_share        t_work / t_reference_wall       of `working`

@@ -65,6 +65,13 @@ PARTLY_LIMITS = (0.25, 0.75)
 
 GROUP = [*(name for name in CASE if name != "launch"), NAMED]
 _ANY = ("reference_moved", "oversubscribed", "shared_core")
+OFF_SIZES = (
+    "a computation takes far from the time for which its size was found: the machine was busy then, or is another; "
+    "--calibrate anew finds sizes again"
+)
+MOST_OFF = 1.5
+"""So many times as long, or as short, a computation may take as when its size was found. Nothing else computes then, so
+that no library changes it."""
 
 
 Place: TypeAlias = tuple[int, int]
@@ -389,4 +396,12 @@ def case_notes(points: pd.DataFrame, without_basic: int = 0, chosen: int = 0) ->
         notes.append("started by a barrier")
     if moved := int(points["reference_moved"].sum()):
         notes.append(f"reference moved at {moved} of {len(points)}")
+    if (points["configuration"] == "basic").all() and _is_off(points["comp_ref_moved_relative"]):
+        notes.append(OFF_SIZES)
     return tuple(notes)
+
+
+def _is_off(moved: "pd.Series[Any]") -> bool:
+    """Whether times are far from those that their sizes had when they were found.  moved: by so much relative to it."""
+    ratio = 1 + float(moved.median())
+    return not 1 / MOST_OFF <= ratio <= MOST_OFF and math.isfinite(ratio)
