@@ -1,7 +1,7 @@
 """The suite `papers` measures what the findings need, and docs/papers/ is what the command writes."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +51,7 @@ def points_of(plan: Plan, case: Case) -> Mapping[str, set[Any]]:
     }
 
 
-def _usual(legal: Sequence[Any], grid: str) -> list[Any]:
+def _usual(legal: Iterable[Any], grid: str) -> list[Any]:
     """Those of all legal values that a program measures on a grid."""
     return [value for value in legal if grid == "full" or value not in OUT_OF_STEP]
 

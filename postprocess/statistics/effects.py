@@ -276,7 +276,8 @@ def median_reach(scale: ArrayLike, launches: ArrayLike, freedom: ArrayLike) -> F
     """
     n = np.asarray(launches, np.float64)
     error = np.asarray(scale, np.float64) * np.sqrt(divided(np.full(n.shape, math.pi / 2), n))
-    return np.asarray(scipy.special.stdtrit(freedom, (1 + CONFIDENCE) / 2) * error)
+    quantile = scipy.special.stdtrit(np.asarray(freedom, np.float64), (1 + CONFIDENCE) / 2)
+    return np.asarray(quantile * error)
 
 
 def p_values(t: Floats, null: Floats, freedom: float) -> Floats:
