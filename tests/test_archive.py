@@ -56,7 +56,14 @@ def test_harvest_takes_what_is_there_and_keeps_what_is_whole(folder: RunFolder) 
     (place / run_folders.RECORD).write_text(CUT)
     run_folders.harvest(folder)
     assert kept.read_text() == WHOLE
-    assert (folder.partial / "logs" / f"{case().stem}.out").read_text() == "a table\n"
+    log = folder.partial / "logs" / f"{case().stem}.out"
+    assert log.read_text() == "a table\n"
+    before = log.stat()
+    run_folders.harvest(folder)
+    assert log.stat().st_mtime_ns == before.st_mtime_ns  # nothing is copied twice
+    (place / run_folders.STDOUT).write_text("a longer table\n")
+    run_folders.harvest(folder)
+    assert log.read_text() == "a longer table\n"
 
 
 def test_a_case_whose_description_was_cut_off_is_missing_not_fatal(folder: RunFolder) -> None:

@@ -416,10 +416,19 @@ def harvest(folder: RunFolder) -> dict[str, "Case"]:
             for name, suffix in names.items():
                 source = place / name
                 copy = folder.partial / target / f"{case.stem}{suffix}"
-                if source.exists() and not (name == RECORD and is_complete(copy)):
+                if not _is_copied(source, copy) and not (name == RECORD and is_complete(copy)):
                     with suppress(FileNotFoundError):  # ReFrame has just emptied the folder for the next launch
                         shutil.copyfile(source, copy)
     return cases
+
+
+def _is_copied(source: Path, copy: Path) -> bool:
+    """Whether a file was copied since it was written."""
+    try:
+        new, old = source.stat(), copy.stat()
+    except FileNotFoundError:
+        return False
+    return old.st_size == new.st_size and old.st_mtime_ns >= new.st_mtime_ns
 
 
 def keep_session(folder: RunFolder, number: int) -> None:

@@ -22,6 +22,8 @@ BUILDS = {
     "SKIP": "not built for",
     "CUT": "interrupted while it was built for",
 }
+HARVEST_SECONDS = 60.0
+"""How often records are gathered while the session goes on. It takes time from the next launch, which runs already."""
 DEPENDENCIES_FAILED = "dependencies failed"
 """ReFrame's reason for skipping a test whose fixture failed."""
 
@@ -40,6 +42,7 @@ class Watch:
         self.running: Case | None = None
         self.not_built: set[str] = set()  # environments
         self.launched = 0.0  # Unix time; an older record belongs to the launch before
+        self.harvested = time.monotonic()
 
     def measure(self, rounds: Sequence[Round]) -> None:
         """Only the cases of these rounds are measured."""
@@ -82,7 +85,9 @@ class Watch:
         taken = self.countdown.end()
         self.running = None
         self.cases.remove(case)
-        self.on_end()
+        if event.what == "FAIL" or time.monotonic() - self.harvested >= HARVEST_SECONDS:
+            self.on_end()
+            self.harvested = time.monotonic()
         reason = self._reason(event, case)
         self.progress.line(
             f"  {self.countdown.done:3d}/{self.countdown.total} {VERDICTS[event.what]} {case.label}, "
