@@ -61,7 +61,7 @@ class Watch:
         """The case that an event's launch measures; None where nothing is launched: a build, a `basic` that its fixture
         has measured, or one that an earlier session has."""
         for case in self.cases:
-            if (case.launched_by, case.environment) == (event.name, event.environment) and self.turn.has(case):
+            if case.environment == event.environment and case.launched_by == event.name and self.turn.has(case):
                 values = case.as_dict()
                 if all(str(values.get(name, value)) == value for name, value in event.parameters.items()):
                     return case
