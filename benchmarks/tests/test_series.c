@@ -1,3 +1,4 @@
+#include "bits.h"
 #include "check.h"
 #include "series.h"
 #include "stats.h"
@@ -15,10 +16,8 @@ enum { SHARE = 1 };
 static uint64_t state = 1;
 
 static double uniform(void) { /* in (0, 1): splitmix64 */
-    uint64_t z = state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return ((double)((z ^ (z >> 31)) >> 12) + 0.5) / 4503599627370496.0;
+    state += BITS_STEP;
+    return ((double)(bits_mix(state) >> 12) + 0.5) / 4503599627370496.0;
 }
 
 static double normal(void) {

@@ -70,10 +70,9 @@ def run(
 
 def _of_library(names: Iterable[str], library: str, since: str) -> list[str]:
     """The releases of a library, since one of them or all, in order."""
-    chosen = sorted(name for name in set(names) if name.partition("@")[0] == library)
     least = numbers(since) if since else ()
-    by_number = sorted(chosen, key=lambda name: numbers(name.partition("@")[2]))
-    return [name for name in by_number if numbers(name.partition("@")[2]) >= least]
+    by_name = {name: numbers(name.partition("@")[2]) for name in set(names) if name.partition("@")[0] == library}
+    return sorted((name for name in by_name if by_name[name] >= least), key=lambda name: (by_name[name], name))
 
 
 def _measured(runs: Sequence[RunFolder]) -> list[tuple[Case, str]]:

@@ -272,7 +272,8 @@ def _effects(
 def median_reach(scale: ArrayLike, launches: ArrayLike, freedom: ArrayLike) -> Floats:
     """Half of the 95 % interval of a median of normal launches, whose scale is known with so many degrees of freedom.
 
-    A median varies by at most the root of pi / 2 more than a mean does, to which it comes near with many launches.
+    The standard error of a median is at most that of a mean times the root of pi / 2, and near to that with many
+    launches.
     """
     n = np.asarray(launches, np.float64)
     error = np.asarray(scale, np.float64) * np.sqrt(divided(np.full(n.shape, math.pi / 2), n))

@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-#define BITS_STEP                                                                                                      \
-    UINT64_C(0x9E3779B97F4A7C15) /* 2^64 / golden ratio, odd: keys that are multiples of it are far apart */
+/* 2^64 / golden ratio, odd: keys that are multiples of it are far apart. */
+#define BITS_STEP UINT64_C(0x9E3779B97F4A7C15)
 
 /* Mixes the bits of a key: a bijection. Neighbouring keys give unrelated results. (The finaliser of splitmix64: Steele,
  * Lea and Flood 2014, "Fast splittable pseudorandom number generators".) */

@@ -64,7 +64,7 @@ void fail_report(const char *format, ...) {
     va_end(arguments);
 }
 
-/* Whether the text ends with these words, so far. */
+/* Whether the first so many characters of a text end with these words. */
 static bool ends_with(const char *text, size_t length, const char *end) {
     const size_t end_length = strlen(end);
     return length >= end_length && strncmp(text + length - end_length, end, end_length) == 0;

@@ -66,8 +66,8 @@ PARTLY_LIMITS = (0.25, 0.75)
 GROUP = [*(name for name in CASE if name != "launch"), NAMED]
 _ANY = ("reference_moved", "oversubscribed", "shared_core")
 OFF_SIZES = (
-    "a computation takes far from the time for which its size was found: the machine was busy then, or is another; "
-    "--calibrate anew finds sizes again"
+    "a computation takes much more or less time than when its size was found: the machine was busy then, or is another "
+    "one; --calibrate anew finds sizes again"
 )
 MOST_OFF = 1.5
 """So many times as long, or as short, a computation may take as when its size was found. Nothing else computes then, so
