@@ -12,6 +12,7 @@ import numpy as np
 from mpi_campaign.archive import rendering, run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.planning.cases import Case
+from mpi_campaign.running.case_results import CUT_OFF
 from postprocess.families import registry
 from tests.postprocess import (
     synthetic,
@@ -158,6 +159,14 @@ def crash(run: RunFolder, collective: str, reason: str = "SIGSEGV in MPI_Init") 
             (run.archived / case["record"]).unlink()
             case |= {"record": None, "reason": reason}
     run_folders.write_manifest(run, {**manifest, "status": "incomplete", "checksums": {}, run_folders.OWN_DIGEST: None})
+    run.archived.rename(run.partial)
+
+
+def cut_off(run: RunFolder) -> None:
+    """Leave a run as one that was interrupted before its last case was measured."""
+    manifest = run_folders.read_manifest(run)
+    manifest["cases"][-1] |= {"result": "missing", "reason": f"{CUT_OFF} before it was measured"}
+    run_folders.write_manifest(run, {**manifest, "status": "incomplete"})
     run.archived.rename(run.partial)
 
 

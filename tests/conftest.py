@@ -4,6 +4,7 @@ import ctypes
 import fcntl
 import functools
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -141,6 +142,7 @@ assert set(WHY_NOT) == set(PARTS)
 # Tests that need one of these launch ranks on all cores, so that nothing else may run beside them. Those of a file that
 # is marked BESIDE_OTHERS look at data, exit codes and messages only, which do not depend on what runs beside them: one
 # worker has all of these, so that no two of them launch ranks at once, while the other workers run what launches none.
+# A rare test in a file of others has the mark alone, and may run beside them.
 ALONE = {"mpi", "nodes", "slurm", "system-mpi", "wire"}
 BESIDE_OTHERS = "beside_others"
 TURNS = ROOT / ".campaign" / "tests.lock"
@@ -172,16 +174,21 @@ def _alone(item: pytest.Item) -> bool:
 
 @functools.cache
 def _launches_beside_others(path: Path) -> bool:
-    """Whether the tests of a file launch ranks, and others may run beside them."""
-    return f"mark.{BESIDE_OTHERS}" in path.read_text(encoding="utf-8")
+    """Whether all tests of a file launch ranks, and others may run beside them: it has the mark, not a test of it."""
+    return re.search(rf"[^@]pytest\.mark\.{BESIDE_OTHERS}", path.read_text(encoding="utf-8")) is not None
 
 
 @functools.cache
 def _has_some_alone(path: Path) -> bool:
     """Whether a file has tests of ALONE."""
-    if _launches_beside_others(path):
-        return False
-    return any(f'needs("{part}")' in path.read_text(encoding="utf-8") for part in ALONE)
+    text = path.read_text(encoding="utf-8")
+    return BESIDE_OTHERS not in text and any(f'needs("{part}")' in text for part in ALONE)
+
+
+@functools.cache
+def _shares_fixtures(path: Path) -> bool:
+    """Whether a file has fixtures that several of its tests share."""
+    return 'scope="module"' in path.read_text(encoding="utf-8")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -190,12 +197,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class Scheduling(LoadScopeScheduling):  # type: ignore[misc]
-    """Tests that share the machine go to any worker, one by one; files whose tests launch ranks beside them all to one
-    worker, and so do files that want the machine alone. So the fixtures of a file that launches ranks are made once."""
+    """Files whose tests launch ranks beside others all go to one worker, and so do files that want the machine alone.
+    Others go to any worker: those that share a fixture together, so that it is made once, the rest test by test."""
 
     def _split_scope(self, nodeid: str) -> str:
         path = ROOT / nodeid.partition("::")[0]
-        return "alone" if _has_some_alone(path) else "launching" if _launches_beside_others(path) else nodeid
+        if _has_some_alone(path):
+            return "alone"
+        return "launching" if _launches_beside_others(path) else str(path) if _shares_fixtures(path) else nodeid
 
 
 @pytest.hookimpl(optionalhook=True)

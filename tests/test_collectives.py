@@ -17,6 +17,8 @@ from tests.support import build_benchmarks, cannot_measure, check_record, corrup
 pytestmark = [pytest.mark.slow, pytest.mark.beside_others, pytest.mark.needs("mpi")]
 
 REPETITIONS = 7  # more than a persistent form has requests
+KNOWN, UNKNOWN = 2 << 30, 0
+"""The memory that a rank may use, in bytes."""
 
 both_libraries = pytest.mark.parametrize("toolchain", resolving.DEFAULT_TOOLCHAINS)
 OPENMPI, MPICH = resolving.DEFAULT_TOOLCHAINS
@@ -54,6 +56,11 @@ def test_right_data_pass_and_barriers_wait(
     assert {name for name, one in found.items() if any(one["faults"])} == set()
     assert {name for name, one in found.items() if one["left_early"]} == set()
     assert {name for name, one in found.items() if not any(one["received"])} == {"ibarrier", "barrier_init"}
+    if ranks == 3:  # v- and w-forms differ by rank and keep the mean
+        assert found["iscatter"]["received"] == [5, 5, 5]
+        assert found["iscatterv"]["received"] == found["ireduce_scatter"]["received"] == [3, 7, 5]
+        assert found["ialltoallv"]["received"] == found["ialltoall"]["received"] == [15, 15, 15]
+        assert found["ineighbor_allgatherv"]["received"] == [12, 8, 10]
 
 
 def largest_cache() -> int:
@@ -64,8 +71,10 @@ def largest_cache() -> int:
     )
 
 
-@pytest.mark.parametrize("memory", [2 << 30, 0], ids=["known-memory", "unknown-memory"])
-@pytest.mark.parametrize("collective", ["igather", "iscatterv", "ibcast", "iexscan", "scatter_init"])
+@pytest.mark.parametrize(
+    ("collective", "memory"),
+    [("igather", KNOWN), ("iscatterv", UNKNOWN), ("ibcast", KNOWN), ("iexscan", UNKNOWN), ("scatter_init", KNOWN)],
+)
 def test_cold_buffers_of_every_rank_are_more_than_the_caches_hold(built: Path, collective: str, memory: int) -> None:
     size = largest_cache() // 16
     found = exchange(built, resolving.DEFAULT_TOOLCHAINS[1], 3, str(size), "3", "wait", "cold", str(memory), collective)
@@ -121,16 +130,7 @@ def test_other_libraries_are_held_to_the_same(build_for: Build, toolchain: str) 
     }
 
 
-@either_library
-def test_v_and_w_forms_differ_by_rank_and_keep_the_mean(build_for: Build, toolchain: str) -> None:
-    found = exchange(build_for(toolchain), toolchain, 3, "40", "1", "wait")
-    assert found["iscatter"]["received"] == [5, 5, 5]
-    assert found["iscatterv"]["received"] == found["ireduce_scatter"]["received"] == [3, 7, 5]
-    assert found["ialltoallv"]["received"] == found["ialltoall"]["received"] == [15, 15, 15]
-    assert found["ineighbor_allgatherv"]["received"] == [12, 8, 10]
-
-
-@pytest.mark.parametrize("collective", ["ibcast", "ialltoallw", "ireduce_scatter", "allreduce_init", "gatherv_init"])
+@pytest.mark.parametrize("collective", ["ibcast", "gatherv_init"])
 @either_library
 def test_one_flipped_byte_on_one_rank_fails_the_run(
     build_for: Build, tmp_path: Path, toolchain: str, collective: str

@@ -38,16 +38,22 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def test_a_run_against_the_one_before_it(root: Path, campaign: Command) -> None:
+def test_a_run_against_the_one_before_it(root: Path, campaign: Command, inside: Command) -> None:
     done = campaign("compare", name_of(3), name_of(4), "--output", str(root))
     assert done.returncode == 1, done.stderr
     assert f"{name_of(4)} against {name_of(3)}: 16 slower, 0 faster, 0 slightly different, 8 same" in done.stdout
-    back = campaign("compare", name_of(4), name_of(3), "--output", str(root))
+    back = inside("compare", name_of(4), name_of(3), "--output", str(root))
     assert back.returncode == 0
     assert "0 slower, 16 faster" in back.stdout
-    alike = campaign("compare", name_of(2), name_of(3), "--output", str(root))
+    alike = inside("compare", name_of(2), name_of(3), "--output", str(root))
     assert alike.returncode == 0
     assert "0 slower, 0 faster, 0 slightly different, 24 same" in alike.stdout
+
+
+def test_the_newest_run_is_named_before_another_is_measured(root: Path) -> None:
+    assert sides.pinned("here,last~1", root) == f"here,here/{name_of(4)}"
+    assert sides.parse(sides.pinned("here,last~1", root), root).runs == sides.parse("here,last~1", root).runs
+    assert sides.pinned("openmpi@5.0.11,async", root) == "openmpi@5.0.11,async"
 
 
 def test_a_run_says_what_its_launches_can_tell_once_earlier_runs_know_it(tmp_path: Path) -> None:
@@ -378,3 +384,12 @@ def test_the_bare_name_of_a_library_is_its_newest_version_there(root: Path, insi
     assert json.loads(done.stdout)["b"] == BOTH[1]
     assert f"openmpi is {BOTH[1]}" in done.stderr
     refused(inside("compare", "openmpi", "intel", "--output", str(root)), "there is no run 'intel'", *BOTH)
+
+
+def test_two_kept_runs_are_compared_case_by_case(inside: Command) -> None:
+    runs = ("20261126T104932Z-d8d782", "20261126T140147Z-56b94e")
+    compared = inside("compare", *runs, "--metric", "recv_over_wait", "--json")
+    assert compared.returncode in (0, 1), compared.stderr
+    cases = json.loads(compared.stdout)["cases"]
+    assert cases and {case["metric"] for case in cases} == {"recv_over_wait"}
+    assert {"protocol", "send", "message_bytes"} <= set(cases[0])

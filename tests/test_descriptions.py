@@ -37,7 +37,6 @@ def _place(program: str, family: str) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.needs("mpi")
 def test_the_description_of_a_program_is_its_print(built: Path) -> None:
     _held(RECORD, _described(built / COMMON, "record"))
     for program in (built / "programs.txt").read_text().split():

@@ -54,13 +54,16 @@ def test_the_index_has_a_row_for_each_example() -> None:
         )  # pages name a run by its last word
 
 
-@pytest.mark.parametrize(
+each_example = pytest.mark.parametrize(
     "run",
     [
         pytest.param(run, id=run.run, marks=[pytest.mark.rare] if size_of(run.path) > TAKES_LONG_BYTES else [])
         for run in EXAMPLES
     ],
 )
+
+
+@each_example
 def test_an_example_is_what_was_archived(run: RunFolder) -> None:
     assert not list(store.faults(run))
 

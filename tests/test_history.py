@@ -206,7 +206,7 @@ def test_what_somebody_has_seen_to_rings_again_where_it_grows_to_the_worse(
 ) -> None:
     series = with_changes(nights({0: 1.0, 30: level}, metric=metric))
     (change,) = changes_of([series])
-    seen = Acknowledged(change.name, change.key, change.run, change.effect, "a new switch")
+    seen = Acknowledged(change.name, change.own_key, change.run, change.effect, "a new switch")
     none = 1.0 if METRICS[metric].ratio else 0.0
     effects = [one - 1.0 + none for one in (level, better, worse)]
     grown = [seen.is_of(replace(change, effect=effect), series.runs, Limits()) for effect in effects]

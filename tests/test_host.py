@@ -107,7 +107,10 @@ def test_the_tightest_limit_of_cpu_time_counts(
 def test_the_tightest_limit_of_memory_counts(
     tmp_path: Path, files: dict[str, str | bytes], allowed: int | None
 ) -> None:
-    assert host.look(machine_of(tmp_path, files), (0, 1)).memory_limit_bytes == allowed
+    root = machine_of(tmp_path, files)
+    assert host.look(root, (0, 1)).memory_limit_bytes == allowed
+    whole = machine.memory_bytes()
+    assert machine.allowed_memory_bytes(root) == (whole if allowed is None else min(allowed, whole))
 
 
 LIMIT = st.one_of(st.none(), st.integers(1, 10**7))

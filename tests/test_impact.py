@@ -65,17 +65,17 @@ class TestPrograms:
 
     pytestmark = pytest.mark.needs("mpi")
 
-    @pytest.fixture
-    def sizes(self, built: Path, tmp_path: Path) -> Path:
-        path = tmp_path / "sizes.txt"
+    @pytest.fixture(scope="class")
+    def sizes(self, built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+        path = tmp_path_factory.mktemp("sizes") / "sizes.txt"
         done = launch(built / MPI_IMPACT, *SHORT, "--threads", "1", "--save-sizes", str(path), "--calibrate-only")
         assert done.returncode == 0, done.stderr
         return path
 
-    @pytest.fixture
-    def like(self, built: Path, sizes: Path, tmp_path: Path) -> Path:
+    @pytest.fixture(scope="class")
+    def like(self, built: Path, sizes: Path) -> Path:
         """What the launch says that left mpi.jsonl."""
-        like, record = tmp_path / "like.txt", tmp_path / "mpi.jsonl"
+        like, record = sizes.with_name("like.txt"), sizes.with_name("mpi.jsonl")
         options = ("--threads", "1", "--sizes", str(sizes), "--seconds", "0.2", "--quiet", "--record", str(record))
         done = launch(built / MPI_IMPACT, *SHORT, *options, "--save-like", str(like))
         assert done.returncode == 0, done.stderr
@@ -132,6 +132,7 @@ class TestPrograms:
         record = load_impact(tmp_path / "record.jsonl")
         assert record.complete
         assert record.header.toolchain == "mpich@5.0.2"
+        assert record.computation == "dgemm"
         assert [one.program for one in record.launches] == words_of(Schedule(len(record.launches) // 2, 1.0))
         table = impact_table([record])
         assert list(table["comp_target_ns"]) == [1_000_000, 4_000_000]
@@ -149,21 +150,16 @@ class TestPrograms:
         for rank in range(2):
             assert f"mpi_impact: rank {rank} hangs in the computation" in done.stderr
 
-    @pytest.mark.parametrize("computation", ["dgemm", "triad"])
-    def test_either_computation(self, built: Path, tmp_path: Path, computation: str) -> None:
-        done = self.in_turn(built, tmp_path, "--computation", computation, **{"save-sizes": str(tmp_path / "s.txt")})
+    def test_another_computation(self, built: Path, tmp_path: Path) -> None:
+        done = self.in_turn(built, tmp_path, "--computation", "triad", **{"save-sizes": str(tmp_path / "s.txt")})
         assert done.returncode == 0, done.stderr
-        assert load_impact(tmp_path / "record.jsonl").computation == computation
+        assert load_impact(tmp_path / "record.jsonl").computation == "triad"
 
     @pytest.mark.parametrize(
         ("words", "says"),
         [
-            (["--sizes", "/nonexistent"], "/nonexistent"),
-            (["--sizes", "a", "--save-sizes", "b"], "--save-sizes"),
             (["--calibrate-only"], "--save-sizes"),
-            (["--computation", "sorting"], "triad"),
             (["--comp-times", "1ns"], "no size of the computation"),
-            (["--configuration", "fast"], "basic"),
         ],
     )
     def test_wrong_use_is_one_line(self, built: Path, words: list[str], says: str) -> None:
@@ -174,22 +170,12 @@ class TestPrograms:
         assert says in lines[0]
 
     def test_sizes_that_are_wrong_are_refused(self, built: Path, sizes: Path, tmp_path: Path) -> None:
-        good, wrong = sizes.read_text(), tmp_path / "wrong.txt"
-        for line, other, says in (
-            (r"ranks 2", "ranks 7", "7 ranks"),
-            (r"computation dgemm", "computation triad", "triad"),
-            (r"work (\d+) \d+", r"work \1 99999999", "99999999"),
-            (r"work 4000000 .*", "", "4000000"),
-        ):
-            wrong.write_text(re.sub(f"(?m)^{line}", other, good))
-            done = self.in_turn(built, tmp_path, sizes=str(wrong))
-            assert done.returncode == 1
-            assert [line for line in done.stderr.splitlines() if line.startswith("mpi_impact:") and says in line]
-            assert not (tmp_path / "record.jsonl").exists()
-        wrong.write_text("{")
+        wrong = tmp_path / "wrong.txt"
+        wrong.write_text(sizes.read_text().replace("ranks 2", "ranks 7"))
         done = self.in_turn(built, tmp_path, sizes=str(wrong))
         assert done.returncode == 1
-        assert "is JSON" in done.stderr
+        assert [line for line in done.stderr.splitlines() if line.startswith("mpi_impact:") and "7 ranks" in line]
+        assert not (tmp_path / "record.jsonl").exists()
 
     def test_a_program_that_is_not_there_fails_with_what_was_measured(
         self, built: Path, sizes: Path, tmp_path: Path
@@ -262,7 +248,7 @@ class TestPrograms:
 
 @pytest.mark.slow
 @pytest.mark.needs("mpi")
-def test_a_run_measures_shows_and_reports_it(campaign: Command, tmp_path: Path) -> None:
+def test_a_run_measures_shows_and_reports_it(campaign: Command, inside: Command, tmp_path: Path) -> None:
     """The whole way: no other record is in the run."""
     done = campaign(
         "run", "--benchmark", "mpi_impact", "--toolchain", "mpich@5.0.2", "--configuration", "basic",
@@ -284,13 +270,13 @@ def test_a_run_measures_shows_and_reports_it(campaign: Command, tmp_path: Path) 
     assert set(table["comp_target_ns"]) == {8_000_000, 128_000_000}
     busy = table.groupby("configuration")["progress_cpu_share"].max()
     assert busy["async"] > busy["basic"]  # MPICH's progress thread polls although there is nothing to do
-    shown = campaign("show", str(folder), "--impact")
+    shown = inside("show", str(folder), "--impact")
     assert shown.returncode == 0, shown.stderr
     assert sum(line.startswith("mpich@") for line in shown.stdout.splitlines()) == len(table)
-    assert len(json.loads(campaign("show", str(folder), "--impact", "--json").stdout)) == len(table)
-    assert "Impact of an idle library" in campaign("show", str(folder)).stdout
+    assert len(json.loads(inside("show", str(folder), "--impact", "--json").stdout)) == len(table)
+    assert "Impact of an idle library" in inside("show", str(folder)).stdout
     report = tmp_path / "report.html"
     words = ("report", str(folder), "-o", str(report), "--format", "svg")
-    assert campaign(*words).returncode == 0
+    assert inside(*words).returncode == 0
     assert "Impact of an idle library" in report.read_text()
     assert list((tmp_path / "report-maps").glob("*mpact-on-every-computation*"))

@@ -28,7 +28,7 @@ from postprocess.statistics.effects import effects, false_discovery_adjusted
 from postprocess.statistics.limits import Limits
 from postprocess.statistics.looks import LOOKS, rate_of_each
 from postprocess.verdicts.compare import USUAL
-from tests.archives import archived, name_of
+from tests.archives import archived, cut_off, name_of
 from tests.support import MPI, Command, refused
 from tests.test_plan import MPICH, OPENMPI
 
@@ -136,6 +136,22 @@ def test_a_release_that_is_new_is_measured_once_beside_the_one_before_it(
     assert asked == ([measured] if measured else [])
 
 
+def test_a_new_release_whose_run_was_interrupted_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[judging.Asked] = []
+    monkeypatch.setattr(resolving, "expanded", lambda *_: ["mpich@5.0.1", "mpich@5.0.2"])
+    monkeypatch.setattr(measuring, "measure", lambda question, *_: asked.append(question))
+    archived(tmp_path, name_of(1), toolchains=("mpich@5.0.1",))
+    measuring.newest("mpich", USUAL, tmp_path, [])
+    begun = archived(tmp_path, name_of(2), toolchains=asked[0].sides, manifest=asked[0].marks)
+    cut_off(begun)
+    measuring.newest("mpich", USUAL, tmp_path, [])
+    assert asked[1:] == asked[:1]
+    begun.partial.rename(begun.archived)
+    assert measuring.newest("mpich", USUAL, tmp_path, []) is None
+    with pytest.raises(CampaignError, match="'MPICH' is no library"):
+        measuring.newest("MPICH", USUAL, tmp_path, [])
+
+
 def test_a_release_that_cannot_be_had_is_skipped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -146,16 +162,16 @@ def test_a_release_that_cannot_be_had_is_skipped(
     monkeypatch.setattr(measuring, "measure", lacking)
     archived(tmp_path, name_of(1), toolchains=("mpich@5.0.1",))
     assert measuring.newest("mpich", USUAL, tmp_path, []) is None
-    assert "skipped mpich@5.0.2: no wheel" in capsys.readouterr().out
+    assert "skipped mpich@5.0.2: no wheel" in capsys.readouterr().err
 
 
-def test_two_sides_that_are_one_are_refused(campaign: Command) -> None:
-    refused(campaign("judge", MPI, MPI), MPI, "two")
+def test_two_sides_that_are_one_are_refused(inside: Command) -> None:
+    refused(inside("judge", MPI, MPI), MPI, "two")
 
 
-def test_two_words_for_one_library_are_refused_before_anything_is_measured(campaign: Command, tmp_path: Path) -> None:
+def test_two_words_for_one_library_are_refused_before_anything_is_measured(inside: Command, tmp_path: Path) -> None:
     same = f"{MPI}={resolving.resolve(resolving.parse(MPI), lambda *_: None).prefix}"
-    done = campaign("judge", MPI, same, "--output", str(tmp_path / "archive"))
+    done = inside("judge", MPI, same, "--output", str(tmp_path / "archive"))
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].startswith(f"campaign: both sides are {MPI}:")
     assert not list(run_folders.runs(tmp_path / "archive"))
@@ -171,5 +187,5 @@ def test_two_words_for_one_library_are_refused_before_anything_is_measured(campa
         (("--metric", "speed"), "metric"),
     ],
 )
-def test_what_cannot_be_judged_is_refused(campaign: Command, tmp_path: Path, words: tuple[str, ...], why: str) -> None:
-    refused(campaign("judge", "v1", "v2", "--repository", str(tmp_path), *words), why)
+def test_what_cannot_be_judged_is_refused(inside: Command, tmp_path: Path, words: tuple[str, ...], why: str) -> None:
+    refused(inside("judge", "v1", "v2", "--repository", str(tmp_path), *words), why)

@@ -17,8 +17,6 @@ from mpi_campaign import ROOT
 from mpi_campaign.commands import judge
 from mpi_campaign.toolchains import resolving
 
-pytestmark = pytest.mark.beside_others
-
 EXAMPLES = ROOT / "docs" / "nightly"
 SCRIPT = EXAMPLES / "nightly.sh"
 COMMAND = "docs/nightly/nightly.sh public --suite nightly"
@@ -193,6 +191,7 @@ def test_it_needs_a_folder(tmp_path: Path) -> None:
     assert done.stderr.startswith("usage: ")
 
 
+@pytest.mark.beside_others
 @pytest.mark.rare
 @pytest.mark.slow
 @pytest.mark.needs("mpi")

@@ -119,7 +119,7 @@ FIELDS = {
 
 @pytest.mark.needs("wire")
 @pytest.mark.timeout(600)
-def test_a_run_measures_shows_and_reports_it(tmp_path: Path, campaign: Command) -> None:
+def test_a_run_measures_shows_and_reports_it(tmp_path: Path, campaign: Command, inside: Command) -> None:
     """Over a wire, a progress thread lets partitions travel while the last one is computed; nobody else does.
 
     The budget is for a busy machine: the 100 repetitions of a point take a second or two where nothing disturbs."""
@@ -130,7 +130,7 @@ def test_a_run_measures_shows_and_reports_it(tmp_path: Path, campaign: Command) 
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     run = Path(next(line for line in done.stdout.splitlines() if line.startswith("run: ")).removeprefix("run: "))
-    rows = json.loads(campaign("show", str(run), "--benchmark", "partitioned", "--json").stdout)
+    rows = json.loads(inside("show", str(run), "--benchmark", "partitioned", "--json").stdout)
     assert len(rows) == 4
     for row in rows:
         assert set(row) >= FIELDS
@@ -146,12 +146,12 @@ def test_a_run_measures_shows_and_reports_it(tmp_path: Path, campaign: Command) 
     for row in rows:
         works.setdefault((row["message_bytes"], row["delay_ratio"]), set()).add(row["work_size"])
     assert all(len(sizes) == 1 for sizes in works.values())
-    assert campaign("results", "verify", str(run)).returncode == 0
+    assert inside("results", "verify", str(run)).returncode == 0
     report = Path(
         next(line for line in done.stdout.splitlines() if line.startswith("report: ")).removeprefix("report: ")
     )
     assert "many" in report.read_text()
-    compared = campaign("compare", "basic", "async", "--metric", "t_ns", "--json", "--output", str(tmp_path))
+    compared = inside("compare", "basic", "async", "--metric", "t_ns", "--json", "--output", str(tmp_path))
     assert compared.returncode == 0, compared.stderr
     cases = json.loads(compared.stdout)["cases"]
     assert {(case["message_bytes"], case["delay_ratio"]) for case in cases} == works.keys()

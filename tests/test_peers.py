@@ -23,7 +23,6 @@ from tests.support import Command, run_path, succeed
 
 DATA = ROOT / "tests" / "data" / "peers"
 INTEL = peers.PEERS["imb_nbc"].wheel
-pytestmark = pytest.mark.beside_others
 
 NAN = math.nan
 SIZES = """
@@ -203,6 +202,7 @@ def reasons(manifest: dict[str, Any], benchmark: str) -> dict[tuple[str, str, st
     }
 
 
+@pytest.mark.beside_others
 @pytest.mark.slow
 @pytest.mark.rare
 @pytest.mark.needs("mpi")
@@ -241,6 +241,7 @@ def test_imb_on_mpich_beside_ours(tmp_path: Path, campaign: Command) -> None:
 FAKED = ("iallgather", "iallreduce", "ireduce")
 
 
+@pytest.mark.beside_others
 @pytest.mark.slow
 @pytest.mark.rare
 @pytest.mark.needs("mpi")

@@ -68,6 +68,9 @@ def test_a_line_about_skipped_cases_says_which() -> None:
     assert some.skips(but=some.skipped) == []
     single = planned(OPENMPI, configurations=("basic", "dedicated"), collectives=("ibcast",))
     assert [line.rpartition(" (")[2] for line in single.skips()] == ["openmpi@5.0.11 shm dedicated ibcast)"]
+    both = planned(MPICH, OPENMPI, configurations=("basic",), collectives=("ibcast",))
+    (said,) = replace(both, skipped={case.stem: f"{case.toolchain} has no MPI_Start" for case in both.cases}).skips()
+    assert "each of mpich@5.0.2, openmpi@5.0.11 has no MPI_Start (" in said
 
 
 def test_every_field_is_part_of_the_identity() -> None:
@@ -364,29 +367,6 @@ def test_a_system_that_the_ranks_cannot_have_is_refused(
     assert planned(MPICH, **asked, grid_points=("16",), unknowns=("1024",)).to_measure
     monkeypatch.setattr(machine, "allowed_memory_bytes", lambda: 256 << 30)
     assert planned(MPICH, **asked, grid_points=("100000000",), unknowns=("21",)).to_measure
-
-
-@pytest.mark.parametrize("version", [1, 2])
-def test_a_control_group_limits_the_memory_of_a_plan(
-    version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The limit of a group above counts too. Without a limit, the memory is that of the machine."""
-    top, file, line = {
-        1: ("sys/fs/cgroup/memory", "memory.limit_in_bytes", "4:memory:/job/step\n"),
-        2: ("sys/fs/cgroup", "memory.max", "0::/job/step\n"),
-    }[version]
-    (tmp_path / top / "job" / "step").mkdir(parents=True)
-    (tmp_path / "proc" / "self").mkdir(parents=True)
-    (tmp_path / "proc" / "self" / "cgroup").write_text(line)
-    assert machine.allowed_memory_bytes(tmp_path) == machine.memory_bytes()
-    (tmp_path / top / "job" / file).write_text(f"{1 << 30}\n")
-    limited = machine.allowed_memory_bytes(tmp_path)
-    assert limited == min(1 << 30, machine.memory_bytes())
-    monkeypatch.setattr(machine, "allowed_memory_bytes", lambda: limited)
-    asked: dict[str, Any] = {"benchmarks": ("transfer_overlap",), "configurations": ("basic",), "unknowns": ("16",)}
-    with pytest.raises(CampaignError, match="more than half of its share of memory, 512 MiB"):
-        planned(MPICH, **asked, grid_points=("1000000",))
-    assert planned(MPICH, **asked, grid_points=("10000",)).to_measure
 
 
 @pytest.mark.parametrize(("points", "parts"), [(1, 1), (15, 1), (16, 2), (31, 2), (8191, 512), (10**8, 1024)])

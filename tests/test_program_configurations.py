@@ -207,14 +207,12 @@ def test_the_dedicated_cpu_can_be_chosen(build_for: Build, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--configuration", "magic"], "dedicated_unbound"),
         (["--configuration", "apphelper", "--dedicated-cpus", "8000"], "may not use CPU 8000; choose from"),
         (["--configuration", "apphelper", "--dedicated-cpus", "0-1"], "whole number"),
         (["--configuration", "async", "--dedicated-cpus", "0"], "gives no core up"),
         (["--configuration", "apphelper", "--move-progress-threads"], "no thread to move"),
         (["--configuration", "apphelper", "--threads", "4096"], "ask for at most"),
         (["--configuration", "apphelper", "--test-interval", "100us"], "no two threads"),
-        (["--limit-seconds", "-1"], "--limit-seconds"),
     ],
 )
 def test_wrong_use_is_one_line_and_exit_code_2(build_for: Build, words: list[str], says: str) -> None:

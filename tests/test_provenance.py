@@ -11,8 +11,8 @@ from postprocess.records.header import version_in_short
 from postprocess.records.reading import load_record
 from postprocess.records.storage import record_files
 from tests.support import Command
+from tests.test_examples import each_example
 
-EXAMPLES = [run for run in run_folders.runs(run_folders.RESULTS) if run.system == run_folders.EXAMPLE]
 WITH_PEERS = "20261121T232206Z-d886ac"
 
 
@@ -22,7 +22,7 @@ def of_toolchains(text: str) -> dict[str, list[str]]:
     return {lines[0].split()[1]: [line.split()[0] for line in lines[1:]] for lines in parts}
 
 
-@pytest.mark.parametrize("run", EXAMPLES, ids=lambda run: run.run)
+@each_example
 def test_every_toolchain_says_its_build_and_its_library(run: RunFolder, inside: Command) -> None:
     """One of these runs has `mpi_impact` alone, others have other benchmarks beside."""
     told = of_toolchains(inside("show", str(run.stored), "--provenance").stdout)

@@ -1,7 +1,6 @@
 """The checks are ordinary ReFrame tests: listed, described and dry-run by hand on every system."""
 
 import itertools
-import json
 import os
 import re
 import subprocess
@@ -120,8 +119,8 @@ def test_a_dry_run_of_every_test_of_a_suite_leaves_sound_job_scripts_with_its_gr
 @pytest.mark.parametrize(
     "suite",
     [
-        # The first one stands for the others.
-        pytest.param(name, marks=() if name == "smoke" else pytest.mark.rare)
+        # The next test stands for them.
+        pytest.param(name, marks=pytest.mark.rare)
         for name in suites.SUITES
     ],
 )
@@ -135,14 +134,6 @@ def test_a_suite_is_a_mode_that_sets_its_grid(suite: str, tmp_path: Path) -> Non
     assert any(f"--grid {suites.SUITES[suite].grid}" in script for script in scripts)
 
 
-def test_fixtures_say_what_depends_on_what(tmp_path: Path) -> None:
-    done = reframe("local", tmp_path, "--describe", "-n", ONE)
-    assert done.returncode == 0, done.stdout
-    described = json.loads(done.stdout)
-    assert [one["configuration"] for one in described] == ["async"]
-    assert {"+mpi"} == set(described[0]["valid_systems"])
-
-
 def test_how_often_to_test_is_a_parameter_that_the_command_line_gives(tmp_path: Path) -> None:
     wanted = ("-n", ONE, "-P", "nbc_overlap.test_interval_ns=0,100000")
     done = reframe("local", tmp_path, *wanted, "--mode=smoke", "--dry-run")
@@ -150,6 +141,7 @@ def test_how_often_to_test_is_a_parameter_that_the_command_line_gives(tmp_path: 
     scripts = [path.read_text() for path in tmp_path.glob("stage/**/rfm_job.sh")]
     assert any("--test-interval 100000ns" in script for script in scripts)
     assert any("--test-interval" not in script and "--configuration async" in script for script in scripts)
+    assert any(f"--grid {suites.SUITES['smoke'].grid}" in script for script in scripts)
 
 
 def test_a_collective_of_no_suite_has_tests_where_it_is_named(tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ import pytest
 
 from mpi_campaign import ROOT
 from mpi_campaign.archive import run_folders, store
+from mpi_campaign.running import ending
+from mpi_campaign.running.case_results import CUT_OFF
 from mpi_campaign.verdicts import baseline
 from postprocess.records import reading
 from postprocess.records.fields import Json, lines_of
@@ -30,7 +32,7 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
-def test_runs_are_listed(root: Path, campaign: Command) -> None:
+def test_runs_are_listed(root: Path, campaign: Command, inside: Command) -> None:
     (root / "here" / name_of(2) / "manifest.json").write_text("[]")
     done = campaign("results", "list", "--output", str(root))
     assert done.returncode == 0, done.stderr
@@ -40,9 +42,9 @@ def test_runs_are_listed(root: Path, campaign: Command) -> None:
     assert trouble.startswith(f"here/{name_of(2)}: ")
     assert "is not a manifest" in trouble
     assert run_folders.find(f"here/{name_of(3)}", root).run == name_of(3)
-    found = json.loads(campaign("results", "list", "--json", "--output", str(root)).stdout)
+    found = json.loads(inside("results", "list", "--json", "--output", str(root)).stdout)
     assert (found[0]["run"], found[0]["passed"], found[0]["cases"]) == (name_of(1), 2, 2)
-    assert "no runs yet" in campaign("results", "list", "--output", str(root / "none")).stdout
+    assert "no runs yet" in inside("results", "list", "--output", str(root / "none")).stdout
 
 
 def test_a_run_is_what_was_archived_until_a_byte_changes(root: Path, inside: Command) -> None:
@@ -181,7 +183,7 @@ def test_a_folder_that_was_moved_and_is_a_link_is_what_it_was(
         assert (done.returncode, len(list(run_folders.runs(root)))) == (0, 2), done.stderr
 
 
-def test_names_of_an_imported_run_do_not_steer_the_terminal(tmp_path: Path, campaign: Command) -> None:
+def test_names_of_an_imported_run_do_not_steer_the_terminal(tmp_path: Path, campaign: Command, inside: Command) -> None:
     name, root = "x\x1b[2J\x9b31m\x07\u202e", tmp_path / "results"
     host = {"name": name, "cpu": name, "cores": 2}
     for day in (1, 2):
@@ -190,8 +192,31 @@ def test_names_of_an_imported_run_do_not_steer_the_terminal(tmp_path: Path, camp
     for words in ("results list", "results verify", "show last", "show last --json", "history", "compare last~1 last"):
         done = campaign(*words.split(), "--output", str(root))
         assert all(one.isprintable() for one in (done.stdout + done.stderr).split("\n")), words
-    listed = json.loads(campaign("results", "list", "--json", "--output", str(root)).stdout)
+    listed = json.loads(inside("results", "list", "--json", "--output", str(root)).stdout)
     assert {one["host"] for one in listed} == {name}
+
+
+@pytest.mark.parametrize(
+    ("launches", "failed", "reason", "complete"),
+    [
+        (3, 0, "", True),
+        (3, 3, "a rank crashed", True),
+        (3, 2, "a rank crashed", False),
+        (2, 2, "a rank crashed", False),
+        (3, 3, f"{CUT_OFF} before it was measured", False),
+        (3, 3, "basic, whose sizes it needs, failed: a rank crashed", True),
+    ],
+)
+def test_a_run_is_complete_where_what_lacks_would_fail_again(
+    tmp_path: Path, launches: int, failed: int, reason: str, *, complete: bool
+) -> None:
+    run = archived(tmp_path, name_of(1), launches=launches)
+    run.archived.rename(run.partial)
+    cases = run_folders.read_manifest(run)["cases"]
+    result = "missing" if "basic" in reason or CUT_OFF in reason else "fail"
+    for case in [case for case in cases if case["collective"] == "ibcast"][:failed]:
+        case |= {"result": result, "reason": reason, "record": None}
+    assert ending.is_complete(run, cases) is complete
 
 
 def test_a_run_that_is_a_link_to_nowhere_is_not_overlooked(root: Path, inside: Command) -> None:

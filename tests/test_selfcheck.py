@@ -1,13 +1,9 @@
-"""`timing_selfcheck`: its record against the schema, what it refuses, what happens when a rank, clock or disk fails."""
+"""`timing_selfcheck`: its record against the schema, what it refuses, what happens when a clock fails."""
 
 import json
 import os
 import re
-import resource
-import signal
 import statistics
-import subprocess
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -18,7 +14,7 @@ from mpi_campaign.doctor import selfcheck
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import builds, resolving
 from postprocess.records.reading import load_record, validate_lines
-from tests.support import cannot_measure, corruption, launch, launch_line, running
+from tests.support import cannot_measure, corruption, launch
 
 pytestmark = [pytest.mark.slow, pytest.mark.beside_others, pytest.mark.needs("mpi")]
 
@@ -74,28 +70,15 @@ def whole(built: Path, folder: Path) -> list[Line]:
     return measure(built / "timing_selfcheck", folder, *QUICK, *WORK, *words)
 
 
-def test_help_and_version_are_printed_once(built: Path) -> None:
-    done = launch(built / "timing_selfcheck", "--help")
-    assert done.returncode == 0
-    assert len(re.findall(r"^usage", done.stdout, re.MULTILINE)) == 1
-    for section in ("timer", "clock", "start", "noise", "work"):
-        assert re.search(rf"^ +{section}\b", done.stdout, re.MULTILINE)
-    assert len(launch(built / "timing_selfcheck", "--version").stdout.splitlines()) == 1
-
-
 @pytest.mark.parametrize(
     ("words", "says"),
     [
         (["--only", "sleep"], "timer, clock, start, noise, work"),
-        (["--starts", "0"], "--starts"),
-        (["--noise-seconds", "1e9"], "--noise-seconds"),
-        (["--targets", "fast"], "--targets"),
         (["--targets", "4ms,1ms"], "ascend"),
         (["--repetitions", "5", "--interval", "0.02"], "--interval"),
         (["--max-repetitions", "5"], "--repetitions"),
         (["--sizes", "a", "--save-sizes", "b"], "--save-sizes"),
         (["--only", "noise", "--save-sizes", "b"], "work"),
-        (["--record", "/nonexistent/record.jsonl"], "/nonexistent"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -198,22 +181,6 @@ def test_only_what_was_asked_for(built: Path, tmp_path: Path) -> None:
     assert lines[0]["oversubscribed"] == (lines[0]["physical_cores"] < 4)
 
 
-def test_an_interval_ends_the_samples_or_the_cap_does(built: Path, tmp_path: Path) -> None:
-    program = built / "timing_selfcheck"
-    for width, most in (("10", "1000"), ("0.0001", "10")):
-        folder = tmp_path / width
-        folder.mkdir()
-        words = ("--only", "work", "--targets", "300us", "--interval", width, "--max-repetitions", most)
-        for line in of(measure(program, folder, *words, "--threads", "1"), "work"):
-            if line["stop_reason"] == "interval":
-                assert line["interval_relative_reached"] <= float(width)
-                assert line["repetitions"] >= 9
-            elif line["stop_reason"] == "repetitions":
-                assert int(most) <= line["repetitions"] <= 2 * int(most)  # what first passed for a warm-up counts
-            else:
-                assert line["stop_reason"] == "not_measured"
-
-
 def test_one_rank_measures_what_has_a_sense(built: Path, tmp_path: Path) -> None:
     lines = measure(built / "timing_selfcheck", tmp_path, *QUICK, *WORK, ranks=1)
     (clock,) = of(lines, "clock")
@@ -300,72 +267,6 @@ def test_one_flipped_byte_fails_the_run(built: Path, tmp_path: Path) -> None:
     footer = read(record)[-1]
     assert not footer["complete"]
     assert "rank 1" in footer["reason"]
-
-
-def ranks_below(launcher: int, program: Path) -> list[int]:
-    """The processes of the program that descend from a launcher."""
-    parents: dict[int, int] = {}
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit():
-                words = (entry / "cmdline").read_bytes().split(b"\0")
-                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-                if words[0] == str(program).encode():
-                    found.append(int(entry.name))
-        except (OSError, ProcessLookupError):
-            continue  # it has just ended
-
-    def descends(pid: int) -> bool:
-        while pid in parents and pid != launcher:
-            pid = parents[pid]
-        return pid == launcher
-
-    return sorted(pid for pid in found if descends(pid))
-
-
-def when_measuring(launcher: int, program: Path, record: Path) -> list[int]:
-    """Waits for the second line of the record. Returns the ranks' processes."""
-    until = time.monotonic() + 120
-    while not (record.exists() and record.read_text().count("\n") >= 2):
-        assert time.monotonic() < until
-        time.sleep(0.05)
-    ranks = ranks_below(launcher, program)
-    assert len(ranks) == RANKS
-    return ranks
-
-
-def test_a_full_disk_ends_the_run_with_one_line(built: Path, tmp_path: Path) -> None:
-    program, record = built / "timing_selfcheck", tmp_path / "record.jsonl"
-    line, env = launch_line(program, "--only", "timer,noise", "--noise-seconds", "5", "--record", str(record))
-    with subprocess.Popen(line, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as launcher:
-        try:
-            for pid in when_measuring(launcher.pid, program, record):  # files may not grow any more
-                resource.prlimit(pid, resource.RLIMIT_FSIZE, (record.stat().st_size + 9, resource.RLIM_INFINITY))
-            _, errors = launcher.communicate(timeout=120)
-        finally:
-            launcher.kill()
-    assert launcher.returncode == 1, errors
-    (said,) = (text for text in errors.splitlines() if text.startswith("timing_selfcheck:"))
-    assert "cannot write" in said
-    assert str(record) in said
-
-
-def test_a_killed_rank_ends_the_run(built: Path, tmp_path: Path) -> None:
-    program, record = built / "timing_selfcheck", tmp_path / "record.jsonl"
-    line, env = launch_line(program, "--only", "timer,noise", "--noise-seconds", "300", "--record", str(record))
-    with subprocess.Popen(line, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as launcher:
-        try:
-            ranks = when_measuring(launcher.pid, program, record)
-            os.kill(ranks[-1], signal.SIGKILL)
-            assert launcher.wait(timeout=120) != 0
-        finally:
-            launcher.kill()
-    assert sections(read(record)) == ["header", "timer"]  # and no footer: it was cut off
-    until = time.monotonic() + 30
-    while any(map(running, ranks)) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not any(map(running, ranks))
 
 
 @pytest.mark.rare

@@ -47,9 +47,9 @@ def test_a_damaged_record_is_named_and_the_rest_is_shown(
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join([lines[0], lines[1][: len(lines[1]) // 2] + "\n", *lines[2:]]))
     page = tmp_path / "report.html"
-    commands = [("show",), ("show", "--json"), ("show", "--provenance")]
-    if family == "hybrid":
-        commands.append(("report", "-o", str(page)))
+    commands: list[tuple[str, ...]] = [("show",)]
+    if family == "hybrid":  # the others are alike
+        commands += [("show", "--json"), ("show", "--provenance"), ("report", "-o", str(page))]
     for command, *words in commands:
         done = inside(command, str(run.path), *words)
         assert done.returncode == 1, done.stderr

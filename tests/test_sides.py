@@ -40,7 +40,7 @@ def test_sides_take_turns_on_the_same_sizes_and_are_compared(
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     run = run_path(done.stdout)
-    rows = points(campaign, run)
+    rows = points(run)
     for cell in {(row["comm_target_ns"], row["comp_target_ns"]) for row in rows}:
         same = [row for row in rows if (row["comm_target_ns"], row["comp_target_ns"]) == cell]
         assert len(same) == 2 * len(cases_of_a_turn)
@@ -120,7 +120,7 @@ def _worse_than_its_reference(archive_: Path, earlier: Path, sizes: set[int], ca
     assert "r_overhead" in failed
     run = run_path(done.stdout)
     assert json.loads((run / "manifest.json").read_text())["status"] == "complete"
-    assert {row["message_bytes"] for row in points(campaign, run)} == sizes
+    assert {row["message_bytes"] for row in points(run)} == sizes
 
 
 def _sizes(run: Path) -> dict[str, tuple[int, int, bool]]:

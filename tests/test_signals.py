@@ -66,11 +66,10 @@ def ended(pids: set[int]) -> bool:
     return bool(pids) and not any(map(running, pids))
 
 
-@pytest.mark.parametrize("number", SOME)
 @pytest.mark.parametrize("part", MARKED)
-def test_an_ignored_signal_to_every_process_ends_none(part: str, number: int, tmp_path: Path) -> None:
-    process = start(part, tmp_path / "until", number)
-    for _ in range(2):
+def test_an_ignored_signal_to_every_process_ends_none(part: str, tmp_path: Path) -> None:
+    process = start(part, tmp_path / "until", *SOME)
+    for number in (*SOME, *SOME):
         send_to_all(process, number)
         time.sleep(0.1)
     assert process.poll() is None
@@ -89,6 +88,13 @@ def test_a_signal_that_is_not_ignored_ends_all_even_where_others_are(part: str, 
     stdout, _ = process.communicate(timeout=30)
     assert ("True" in stdout) if part == "measuring" else process.returncode != 0
     assert ended(below)
+
+
+def test_signals_that_are_ignored_for_a_while_count_again() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with signals.ignored():
+        assert signals.is_ignored(signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
 # The parent of the guard and of the nodes.

@@ -6,7 +6,6 @@ shell in which a batch system, a site's modules and a tool have set what they se
 
 import json
 import os
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -114,29 +113,6 @@ def test_each_library_runs_where_everything_is_against_it(tmp_path: Path, librar
 def test_each_library_runs_where_nothing_is_against_it(tmp_path: Path, libraries: tuple[str, ...]) -> None:
     for header in measured(tmp_path, libraries=libraries, budget_seconds=45, env=dict(os.environ)):
         assert [rank["cpuset"] for rank in header["placement"]] == header["metadata"]["shares"]
-
-
-def test_what_a_person_lets_in_reaches_the_ranks(tmp_path: Path) -> None:
-    words = [sys.executable, str(ROOT / "campaign"), "run", "--collective", "ibcast", "--configuration", "basic"]
-    words += ["--comm-time", "8ms", "--comp-time", "8ms", "--network", "shm", "--budget-seconds", "10"]
-    words += ["--toolchain", "mpich@5.0.2", "--env", "UCX_LOG_LEVEL", "--env", "I_MPI_NOTE=a b=$(c)"]
-    done = subprocess.run(
-        [*words, "--output", str(tmp_path)], capture_output=True, text=True, cwd=ROOT, check=False,
-        env={**os.environ, "UCX_LOG_LEVEL": "error", "UCX_TLS": "nosuch"},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "kept out of launches: UCX_TLS (--env NAME lets one in)" in done.stdout
-    assert "let into launches: UCX_LOG_LEVEL, I_MPI_NOTE" in done.stdout
-    (record,) = tmp_path.glob("local/2*/records/*.jsonl")
-    header = json.loads(record.read_text().splitlines()[0])
-    let_in = {"I_MPI_NOTE": "a b=$(c)", "UCX_LOG_LEVEL": "error"}
-    assert header["metadata"]["environment"] == {"kept_out": {"UCX_TLS": "nosuch"}, "let_in": let_in}
-    assert header["environment"].items() >= let_in.items()
-    again = subprocess.run(
-        [sys.executable, str(ROOT / "campaign"), "reproduce", "last", "--output", str(tmp_path)],
-        capture_output=True, text=True, cwd=ROOT, check=True,
-    ).stdout  # fmt: skip
-    assert shlex.join(["--env", "UCX_LOG_LEVEL=error", "--env", "I_MPI_NOTE=a b=$(c)"]) in again
 
 
 @pytest.mark.needs("user-namespaces")

@@ -1,6 +1,5 @@
 """`sync_overlap` under real MPI libraries: planted protocols, the negative control, broken on purpose; a run."""
 
-import json
 import os
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from postprocess.families.sync_overlap.entry import wrong
 from postprocess.families.sync_overlap.record import SyncRecord, load_sync_overlap
 from postprocess.families.sync_overlap.table import sync_table
 from postprocess.statistics.late_receiver import BOTH, FULL, INCOMPLETE, NEITHER, NONE, NOTHING, RECEIVER, UNCLEAR
-from tests.support import Command, check_record, launch, launch_line
+from tests.support import check_record, launch, launch_line
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
 
@@ -250,12 +249,3 @@ def test_a_delay_is_no_longer_than_the_budget_has_time_for(built: Path, tmp_path
     assert done.returncode in (0, 2), done.stdout + done.stderr
     (point,) = load_sync_overlap(path).points
     assert 8_000_000 < point.delay_ns < 8_400_000
-
-
-def test_two_kept_runs_are_compared_case_by_case(campaign: Command) -> None:
-    runs = ("20261126T104932Z-d8d782", "20261126T140147Z-56b94e")
-    compared = campaign("compare", *runs, "--metric", "recv_over_wait", "--json")
-    assert compared.returncode in (0, 1), compared.stderr
-    cases = json.loads(compared.stdout)["cases"]
-    assert cases and {case["metric"] for case in cases} == {"recv_over_wait"}
-    assert {"protocol", "send", "message_bytes"} <= set(cases[0])

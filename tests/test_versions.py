@@ -8,7 +8,7 @@ import pytest
 
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.verdicts import versioning
+from mpi_campaign.verdicts import sides, versioning
 from postprocess.records.reading import load_header
 from postprocess.verdicts import versions
 from postprocess.verdicts.compare import FASTER, SLOWER
@@ -72,6 +72,31 @@ def test_what_fails_is_told_with_the_releases_with_which_it_does(run: RunFolder)
     first, second, *_, last = (name.partition("@")[2] for name in RELEASES)
     assert f"ibcast: fails with {first} to {second} (2 releases): a rank crashed" in always
     assert f"ireduce: fails in some launches with {last} (1 release): a rank hung" in sometimes
+
+
+def test_a_release_with_which_a_case_failed_hides_no_step(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, problems = sides.launches_of([run])
+    lacks = (table["toolchain"] == RELEASES[1]) & (table["collective"] == "ibcast")
+    monkeypatch.setattr(sides, "launches_of", lambda _runs: (table[~lacks], problems))
+    cases = versions.cases_of(versioning._steps("mpich", [run], "", ("t_measured_ns",)))
+    (ibcast,), (ireduce,) = ([case for case in cases if name in case.names] for name in ("ibcast", "ireduce"))
+    step = ibcast.steps[RELEASES[2]]
+    assert (step.before, step.row["verdict"]) == (RELEASES[0], SLOWER)
+    assert list(ibcast.values) == [RELEASES[0], *RELEASES[2:]]
+    assert [step.before for step in ireduce.steps.values()] == list(RELEASES[:-1])
+
+
+@pytest.mark.parametrize(
+    "ascending",
+    [
+        ("mpich@3.4.3", "mpich@3.4.3.post1", "mpich@4.1.9", "mpich@4.1.10", "mpich@5.0.0rc1", "mpich@5.0.0"),
+        ("openmpi@5.0.8+ucx", "openmpi@5.0.11+ucx"),
+    ],
+)
+def test_candidates_come_before_their_release_and_builds_of_a_kind_are_a_library(ascending: tuple[str, ...]) -> None:
+    assert len({sides.release(name)[0] for name in (*ascending, "openmpi@5.0.9")}) == 2
+    places = [sides.release(name)[1] for name in ascending]
+    assert places == sorted(set(places))
 
 
 def test_since_a_release_the_older_ones_are_left_out(run: RunFolder) -> None:

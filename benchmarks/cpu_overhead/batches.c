@@ -360,6 +360,7 @@ static bool begin(void *context, struct sampler_point *p) {
     const struct way *way = cells_way(&o->cells, o->cell.at);
     use_communicator(o, o->cell.at[AXIS_COMMUNICATOR]);
     p->comm = o->comm;
+    o->point.calls = o->point.reference_calls = o->point.units = 0;
     if (program_is_spent(o->program)) {
         return false; /* the search takes time, too */
     }
@@ -430,7 +431,6 @@ static const struct field own_fields[] = {
 };
 
 static void fill(void *context, const struct sampler_point *p, const sampler *s, void *row) {
-    (void)s;
     const struct batches *o = context;
     const struct way *way = cells_way(&o->cells, p->at);
     *(struct row *)row =
@@ -456,8 +456,6 @@ static void name_point(void *context, const struct sampler_point *p, char *text,
              o->cells.operations[p->at[AXIS_OPERATION]]->name, o->cells.communicators[p->at[AXIS_COMMUNICATOR]],
              cells_message(&o->cells, p->at), cells_way(&o->cells, p->at)->name, work);
 }
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* Of a whole batch. */
 static const struct repetition_series series[] = {
@@ -580,7 +578,6 @@ static bool is_on_first_machine(void) {
 }
 
 bool batches_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size) {
-    (void)s;
     struct batches *o = context;
     char error[256] = "";
     o->comm = MPI_COMM_NULL;
@@ -598,9 +595,6 @@ bool batches_begin(struct program *program, void *context, sampler *s, char *rea
 }
 
 bool batches_end(struct program *program, void *context, char *reason, size_t reason_size) {
-    (void)program;
-    (void)reason;
-    (void)reason_size;
     struct batches *o = context;
     soaker_destroy(o->soaker);
     exchange_destroy(o->exchange);

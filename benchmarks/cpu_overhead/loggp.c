@@ -16,7 +16,7 @@
 
 /* What rank 0 times in a repetition, of a whole part; 0 on other ranks. SENDS is what the rank of the pair times that
  * answers. */
-enum term { ROUND_TRIPS, TRAINS, DELAYED_TRAINS, DELAYS, RECEIVES, SENDS, HOT, COLD, START, TERMS };
+enum term { ROUND_TRIPS, TRAINS, DELAYED_TRAINS, DELAYS, RECEIVES, SENDS, HOT, COLD, TERMS };
 
 const struct option_choice loggp_pair_choices[] = {
     [LOGGP_WITHIN] = {"within_node", "two ranks of a node"},
@@ -155,7 +155,7 @@ static void end_fast_beginning(struct loggp *o) {
 
 static void time_round_trips(void *context, start_line *line, struct repetition *r) {
     struct loggp *o = context;
-    r->terms[START] = start_spin(line);
+    start_spin(line);
     phase_enter(PHASE_CALL);
     end_fast_beginning(o);
     const int64_t began = timer_now_ns();
@@ -310,6 +310,7 @@ static bool begin(void *context, struct sampler_point *p) {
     phase_enter(PHASE_CALL);
     if (p->comm != MPI_COMM_NULL) {
         MPI_CHECK(MPI_Comm_rank(p->comm, &o->point.rank));
+        o->point.mark = 0; /* rank 0 has counted the repetitions with other partners, too */
         find_counts(o);
     }
     p->shortest_ns = PART_NS;
@@ -357,7 +358,6 @@ static const struct field own_fields[] = {
 };
 
 static void fill(void *context, const struct sampler_point *p, const sampler *s, void *row) {
-    (void)s;
     const struct loggp *o = context;
     *(struct row *)row = (struct row){.pair = pair_name(o, p),
                                       .message_bytes = o->point.message_bytes,
@@ -372,8 +372,6 @@ static void name_point(void *context, const struct sampler_point *p, char *text,
     const struct loggp *o = context;
     snprintf(text, text_size, "%s, %" PRId64 " bytes", pair_name(o, p), (int64_t)o->point.message_bytes);
 }
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* Of a whole part, on rank 0; T_SENDS on the rank that answers. */
 enum {
@@ -449,7 +447,8 @@ static int waits_for_receiver(const struct loggp *o, const samples *all) {
 /* Rank 0: whether the pair has one more size, which is set. Sizes that nobody asked for need time that is left. */
 static bool next_size(const struct loggp *o, int64_t *bytes) {
     const struct budget budget = {.seconds = o->program->settings.budget_seconds, .began_ns = o->program->began};
-    return changes_next(o->changes, bytes) && !(changes_has_asked(o->changes) && budget_is_over(&budget));
+    const bool spent = budget.seconds > 0 && budget_elapsed_seconds(&budget) >= budget.seconds;
+    return changes_next(o->changes, bytes) && !(changes_has_asked(o->changes) && spent);
 }
 
 static changes *changes_of_pair(const struct loggp *o) {
@@ -516,9 +515,6 @@ static void make_operands(struct loggp *o, size_t largest_bytes) {
 }
 
 bool loggp_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size) {
-    (void)reason;
-    (void)reason_size;
-    (void)s;
     struct loggp *o = context;
     size_t largest = 0;
     for (size_t i = 0; i < o->message_count; i++) {
@@ -545,9 +541,6 @@ bool loggp_begin(struct program *program, void *context, sampler *s, char *reaso
 }
 
 bool loggp_end(struct program *program, void *context, char *reason, size_t reason_size) {
-    (void)program;
-    (void)reason;
-    (void)reason_size;
     struct loggp *o = context;
     for (size_t i = 0; i < o->pair_count; i++) {
         if (o->comms[i] != MPI_COMM_NULL) {

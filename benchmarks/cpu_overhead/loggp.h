@@ -51,11 +51,9 @@ struct loggp {
     size_t pair;                 /* on rank 0: the one that is being measured, by index */
     changes *changes;            /* on rank 0: its sizes; NULL before the first point and after the last one */
     MPI_Comm comms[LOGGP_PAIRS]; /* MPI_COMM_NULL: this rank is not of the pair */
-    uint64_t seed;
-    unsigned char *filler; /* LOGGP_FILLER_BYTES; see end_fast_beginning */
+    unsigned char *filler;       /* LOGGP_FILLER_BYTES; see end_fast_beginning */
     unsigned char *sent;
     unsigned char *received;
-    size_t buffer_bytes;
     double *operands; /* of reductions: larger than the caches */
     size_t operand_count;
     size_t next_operand;

@@ -54,7 +54,6 @@ static void describe_options(struct option_entry *entries) {
 
 /* One line in error. */
 static void check_sizes(const struct program *program, char *error, size_t error_size) {
-    (void)program;
     if (settings.message_bytes.count == 1) {
         snprintf(error, error_size,
                  "--message-bytes: one size is too few: G is the slope of a line through at least two");

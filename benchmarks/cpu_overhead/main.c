@@ -112,7 +112,6 @@ static void describe_options(struct option_entry *entries) {
 
 /* One line in error. */
 static void check_options(const struct program *program, char *error, size_t error_size) {
-    (void)program;
     const struct settings *s = &settings;
     if (s->calls > 0 && s->method == METHOD_PAPER) {
         snprintf(error, error_size, "--calls: --method paper has its own number, %d; leave one of the two out",

@@ -11,12 +11,10 @@
 #include <time.h>
 
 static void block(exchange *x, int64_t units) {
-    (void)units;
     exchange_call(x);
 }
 
 static void wait_at_once(exchange *x, int64_t units) {
-    (void)units;
     exchange_call(x);
     exchange_wait(x);
 }
@@ -28,7 +26,6 @@ static bool is_complete(exchange *x) {
 }
 
 static void test(exchange *x, int64_t units) {
-    (void)units;
     exchange_call(x);
     while (!is_complete(x)) {
     }
@@ -57,7 +54,6 @@ static void sleep_for(int64_t time_ns) {
  * the way back take. */
 static void sleep_between_tests(exchange *x, int64_t units) {
     enum { WORTH_A_SLEEP_NS = 20000, SHARE = 4, LONGEST_SLEEP_NS = 1000000 };
-    (void)units;
     const int64_t began = timer_now_ns();
     exchange_call(x);
     while (!is_complete(x)) {

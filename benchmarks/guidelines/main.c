@@ -18,6 +18,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum axis { AXIS_STATEMENT, AXIS_MESSAGE, AXES };
 enum which { LEFT, RIGHT, SIDES };
@@ -114,6 +115,11 @@ static void make_calls(struct guidelines *o, enum which side, int64_t calls) {
     }
 }
 
+/* How many numbers the calls of a point may send. */
+static size_t sent_count(const struct guidelines *o) {
+    return ROOM_VECTORS * (size_t)o->vector_bytes / sizeof(double);
+}
+
 static void call_left(void *context, int64_t calls) {
     make_calls(context, LEFT, calls);
 }
@@ -122,15 +128,16 @@ static void call_right(void *context, int64_t calls) {
     make_calls(context, RIGHT, calls);
 }
 
-/* What a persistent request sends is fixed. */
-static const double *numbers_to_send(const struct guidelines *o) {
-    return o->send + (o->has_requests ? 0 : pattern_first(o->number));
-}
-
+/* Both sides of a repetition send the same numbers, and each repetition others: where a persistent request tells from
+ * which place, these are written there. */
 static void settle(struct guidelines *o, enum which side) {
+    const size_t first = pattern_first(o->number);
+    if (o->has_requests) {
+        pattern_fill_summands(o->send, sent_count(o), 1, o->program->rank, first);
+    }
     phase_enter(PHASE_CALL);
     for (int j = 0; j < o->steps[side]; j++) {
-        o->made[side][j].room.send = numbers_to_send(o);
+        o->made[side][j].room.send = o->send + (o->has_requests ? 0 : first);
     }
     make_calls(o, side, SETTLING_CALLS);
 }
@@ -230,7 +237,6 @@ static bool next(const struct guidelines *o, size_t at[AXES], bool first) {
 
 static bool next_point(void *context, const sampler *s, struct sampler_point *p) {
     struct guidelines *o = context;
-    (void)s;
     const bool found = next(o, o->at, p->index == 0);
     for (size_t i = 0; i < AXES && found; i++) {
         p->at[i] = o->at[i];
@@ -336,6 +342,9 @@ static bool begin(void *context, struct sampler_point *p) {
     o->has_requests = false;
     o->is_made[LEFT] = o->is_made[RIGHT] = false;
     lay_out(o, block);
+    /* A rank without a partner gets nothing. */
+    memset(o->result[LEFT], 0, ROOM_VECTORS * (size_t)o->vector_bytes);
+    memset(o->result[RIGHT], 0, ROOM_VECTORS * (size_t)o->vector_bytes);
     prepare_side(o, LEFT, &o->statement->left, block);
     prepare_side(o, RIGHT, &o->statement->right, block);
     phase_collective(o->statement->left.words);
@@ -351,13 +360,11 @@ static bool begin(void *context, struct sampler_point *p) {
 }
 
 static void end_point(void *context, const struct sampler_point *p) {
-    (void)p;
     free_point(context);
 }
 
 static void name_point(void *context, const struct sampler_point *p, char *text, size_t text_size) {
     const struct guidelines *o = context;
-    (void)p;
     snprintf(text, text_size, "%s, %" PRId64 " bytes", statement_at(o->at[AXIS_STATEMENT])->name, message_of(o));
 }
 
@@ -389,8 +396,6 @@ static const struct field own_fields[] = {
 };
 
 static void fill(void *context, const struct sampler_point *p, const sampler *s, void *row) {
-    (void)p;
-    (void)s;
     const struct guidelines *o = context;
     const struct statement *statement = statement_at(o->at[AXIS_STATEMENT]);
     *(struct row *)row = (struct row){.guideline = statement->name,
@@ -470,7 +475,6 @@ static void note_lacking(struct guidelines *o, char *text, size_t text_size) {
 
 /* One line in error. */
 static void check(struct program *program, void *context, char *error, size_t error_size) {
-    (void)context;
     enum { VECTORS = 4 * ROOM_VECTORS };
     for (size_t i = 0; i < settings.message_bytes.count && program->memory_bytes > 0 && error[0] == '\0'; i++) {
         const int64_t bytes = settings.message_bytes.values[i];
@@ -484,9 +488,6 @@ static void check(struct program *program, void *context, char *error, size_t er
 }
 
 static bool begin_run(struct program *program, void *context, sampler *s, char *reason, size_t reason_size) {
-    (void)s;
-    (void)reason;
-    (void)reason_size;
     struct guidelines *o = context;
     const size_t ranks = (size_t)program->ranks;
     int64_t longest = 0;
@@ -511,9 +512,6 @@ static bool begin_run(struct program *program, void *context, sampler *s, char *
 }
 
 static bool end_run(struct program *program, void *context, char *reason, size_t reason_size) {
-    (void)program;
-    (void)reason;
-    (void)reason_size;
     struct guidelines *o = context;
     free_point(o);
     for (MPI_Comm *const *comm = (MPI_Comm *const[]){&o->half, &o->copy, &o->comm, NULL}; *comm != NULL; comm++) {

@@ -25,7 +25,6 @@ static double *own_block(const struct room *c, double *vector) {
 
 #define CALL(name, ...)                                                                                                \
     static int name(const struct room *c, MPI_Request *request) {                                                      \
-        (void)request;                                                                                                 \
         return __VA_ARGS__;                                                                                            \
     }
 #define NONBLOCKING(name, ...)                                                                                         \
@@ -99,7 +98,6 @@ CALL(allgather_middle, MPI_Allgather(c->middle, c->block, MPI_DOUBLE, c->result,
 
 /* Rank 0 gets nothing from MPI_Exscan: its own vector is its result. */
 static int exscan_reduce_local(const struct room *c, MPI_Request *request) {
-    (void)request;
     const int code = MPI_Exscan(c->send, c->result, c->count, SUMMED, c->comm);
     if (code != MPI_SUCCESS) {
         return code;
@@ -130,7 +128,6 @@ CALL(sendrecv_whole, MPI_Sendrecv(c->send, 1, c->whole, c->partner, 0, c->result
 
 static int isend_irecv(const struct room *c, MPI_Request *request) {
     MPI_Request both[STEP_REQUESTS];
-    (void)request;
     int code = MPI_Irecv(FROM_PARTNER, &both[0]);
     code = code == MPI_SUCCESS ? MPI_Isend(TO_PARTNER, &both[1]) : code;
     return code == MPI_SUCCESS ? MPI_Waitall(STEP_REQUESTS, both, MPI_STATUSES_IGNORE) : code;
@@ -165,8 +162,6 @@ static int psend_precv_init(const struct room *c, MPI_Request *request) {
                ? MPI_Psend_init(c->send, 1, c->count, MPI_DOUBLE, c->partner, 0, c->comm, MPI_INFO_NULL, &request[1])
                : code;
 #else
-    (void)c;
-    (void)request;
     return MPI_ERR_OTHER;
 #endif
 }
@@ -432,8 +427,6 @@ static void exchange_both(MPI_Request *request, bool partitioned) {
     if (partitioned) {
         MPI_CHECK(MPI_Pready(0, request[1]));
     }
-#else
-    (void)partitioned;
 #endif
     MPI_CHECK(MPI_Waitall(STEP_REQUESTS, request, MPI_STATUSES_IGNORE));
 }

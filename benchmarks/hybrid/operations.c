@@ -3,12 +3,10 @@
 #include <mpi.h>
 
 static int library_allgather(const void *sent, void *received, int count) {
-    (void)sent;
     return MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, received, count, MPI_UINT64_T, MPI_COMM_WORLD);
 }
 
 static int library_bcast(const void *sent, void *received, int count) {
-    (void)sent;
     return MPI_Bcast(received, count, MPI_UINT64_T, ROOT, MPI_COMM_WORLD);
 }
 
@@ -31,11 +29,9 @@ static int write_message(hybrid_memory *memory, size_t contributed_bytes, void *
 /* NAME and NAME_start of the hybrid library, which take the same arguments. */
 #define HYBRID(operation, name, ...)                                                                                   \
     static int hybrid_of_##operation(hybrid_memory *memory, size_t count, enum hybrid_method method) {                 \
-        (void)method;                                                                                                  \
         return hybrid_##name(memory, count, __VA_ARGS__);                                                              \
     }                                                                                                                  \
     static int start_of_##operation(hybrid_memory *memory, size_t count, enum hybrid_method method) {                  \
-        (void)method;                                                                                                  \
         return hybrid_##name##_start(memory, count, __VA_ARGS__);                                                      \
     }
 

@@ -251,8 +251,6 @@ static void *library_own(const struct rounds *o) {
 }
 
 static void call_library(struct rounds *o, enum hybrid_method method, enum timed timed, enum steps steps) {
-    (void)method;
-    (void)steps;
     o->call++;
     if (timed != ALONE) {
         write_own(o, library_own(o));
@@ -289,9 +287,6 @@ static void call_hybrid(struct rounds *o, enum hybrid_method method, enum timed 
 }
 
 static void call_computation(struct rounds *o, enum hybrid_method method, enum timed timed, enum steps steps) {
-    (void)method;
-    (void)timed;
-    (void)steps;
     fixed_work_do(&o->work, o->point.units);
 }
 
@@ -383,26 +378,16 @@ static const struct repetition_part *const parts[BATCHES] = {
     &library_whole_part, &hybrid_whole_part, &papers_whole_part, &library_alone_part, &hybrid_alone_part,
     &papers_alone_part,  &steps_part,        &computation_part,  &overlap_part};
 
-#define CALLER(name, batch)                                                                                            \
-    static void call_##name(void *context, int64_t calls) {                                                            \
-        make_calls(context, &batch_kinds[batch], calls);                                                               \
-    }
-CALLER(library_whole, LIBRARY_WHOLE)
-CALLER(hybrid_whole, HYBRID_WHOLE)
-CALLER(papers_whole, PAPERS_WHOLE)
-CALLER(library_alone, LIBRARY_ALONE)
-CALLER(hybrid_alone, HYBRID_ALONE)
-CALLER(papers_alone, PAPERS_ALONE)
-CALLER(steps, STEPS)
-static calls_make *const callers[BATCHES] = {
-    [LIBRARY_WHOLE] = call_library_whole,
-    [HYBRID_WHOLE] = call_hybrid_whole,
-    [PAPERS_WHOLE] = call_papers_whole,
-    [LIBRARY_ALONE] = call_library_alone,
-    [HYBRID_ALONE] = call_hybrid_alone,
-    [PAPERS_ALONE] = call_papers_alone,
-    [STEPS] = call_steps,
+/* A batch, for calls.h. */
+struct batch_calls {
+    struct rounds *o;
+    enum batch batch;
 };
+
+static void call_batch(void *context, int64_t calls) {
+    const struct batch_calls *b = context;
+    make_calls(b->o, &batch_kinds[b->batch], calls);
+}
 
 static bool wrong(void *context) {
     const struct rounds *o = context;
@@ -440,12 +425,13 @@ static void *buffer(size_t bytes) {
 
 /* Collective: finds the calls of a batch. Returns about how long such a batch takes, ns. */
 static int64_t choose_calls(struct rounds *o, enum batch batch) {
+    struct batch_calls b = {o, batch};
     int64_t taken_ns = 0;
     if (o->calls > 0) {
         o->point.calls[batch] = o->calls;
-        return o->calls * calls_time(MPI_COMM_WORLD, callers[batch], o, BATCH_TARGET_NS, 1);
+        return o->calls * calls_time(MPI_COMM_WORLD, call_batch, &b, BATCH_TARGET_NS, 1);
     }
-    o->point.calls[batch] = calls_search(MPI_COMM_WORLD, callers[batch], o, BATCH_TARGET_NS, &taken_ns);
+    o->point.calls[batch] = calls_search(MPI_COMM_WORLD, call_batch, &b, BATCH_TARGET_NS, &taken_ns);
     return taken_ns;
 }
 
@@ -459,7 +445,6 @@ static void choose_computation(struct rounds *o, int64_t taken_ns) {
 
 /* A round of the trials. A call that fails ends the group. */
 static int make_round(hybrid_memory *memory, enum hybrid_method method, void *context) {
-    (void)memory;
     struct rounds *o = context;
     call_hybrid(o, method, WHOLE, ONE_STEP);
     return MPI_SUCCESS;
@@ -500,6 +485,11 @@ static bool begin(void *context, struct sampler_point *p) {
         o->point.operation = operation;
         o->point.way = o->point.papers_way = (struct hybrid_way){.method = HYBRID_METHOD_AUTO};
         o->point.variant = variant_of(o, p->at);
+        o->point.trials_ns = o->point.choice_handover_ns = 0;
+        memset(o->point.calls, 0, sizeof o->point.calls);
+        if (program_is_spent(o->program)) {
+            return false; /* what follows takes time, too */
+        }
         o->point.bytes = bytes;
         o->point.count = bytes / ELEMENT;
         o->point.contributed_bytes = operation_contributed_blocks(operation, o->info.ranks) * bytes;
@@ -540,7 +530,6 @@ static bool begin(void *context, struct sampler_point *p) {
 }
 
 static void end(void *context, const struct sampler_point *p) {
-    (void)p;
     struct rounds *o = context;
     if (o->point.memory != NULL) {
         HYBRID_CHECK(hybrid_memory_free(&o->point.memory));
@@ -603,8 +592,6 @@ static const struct field own_fields[] = {
 };
 
 static void fill(void *context, const struct sampler_point *p, const sampler *s, void *row) {
-    (void)p;
-    (void)s;
     const struct rounds *o = context;
     const bool reduces = o->point.operation->reduces;
     struct row *r = row;
@@ -628,7 +615,6 @@ static void name_point(void *context, const struct sampler_point *p, char *text,
 /* ---- the table for people: times of one call, and their ratios ---- */
 
 static void print_head(void *context) {
-    (void)context;
     printf("# medians of one call, ns; ratio: hybrid / library, of the medians\n");
     printf("%20s %16s %13s %15s %15s %6s %15s %15s %6s %5s  %s\n", "operation", "variant", "message_bytes",
            "t_library_whole", "t_hybrid_whole", "ratio", "t_library_alone", "t_hybrid_alone", "ratio", "reps", "stop");
@@ -656,8 +642,6 @@ static void print_row(void *context, const struct sampler_point *p, const sample
     printf(" %5zu  %s%s\n", record->repetitions, record->stop_reason, record->data_errors > 0 ? " WRONG-DATA" : "");
     fflush(stdout);
 }
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* The time of a whole batch, over all ranks. */
 #define SPAN(batch, name_ns, stops_point, sentence)                                                                    \
@@ -723,9 +707,6 @@ const struct sampler_kind rounds_points = POINTS(STEPS, SERIES_OF_A_NODE);
 const struct sampler_kind rounds_points_of_nodes = POINTS(BATCHES, SERIES_OF_NODES);
 
 bool rounds_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size) {
-    (void)reason;
-    (void)reason_size;
-    (void)s;
     struct rounds *o = context;
     if (o->info.nodes > 1) {
         o->work = fixed_work_create(program->team, program->computation, WORK_UNIT_NS);

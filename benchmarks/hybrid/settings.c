@@ -87,7 +87,6 @@ bool settings_fill(struct settings *s) {
 }
 
 void settings_check(const struct program *program, char *error, size_t error_size) {
-    (void)program;
     const struct settings *s = &settings;
     if (s->cache == CACHE_COLD && s->method == METHOD_PAPER) {
         snprintf(error, error_size,

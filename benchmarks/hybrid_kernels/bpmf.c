@@ -175,8 +175,6 @@ enum { FACTORS_LINES = __LINE__ - FACTORS_FIRST - 1 };
 enum { MPI_FIRST = __LINE__ };
 static void solve_mpi(void *state, struct team *team, int thread, struct stopwatch *w) {
     struct bpmf *b = state;
-    (void)team;
-    (void)thread;
     for (int iteration = 0; iteration < b->iterations; iteration++) {
         for (int side = 0; side < SIDES; side++) {
             struct side *s = &b->sides[side];
@@ -299,8 +297,6 @@ static void gather_hybrid(struct bpmf *b, struct side *s, const struct gibbs_sum
 
 static void solve_hybrid(void *state, struct team *team, int thread, struct stopwatch *w) {
     struct bpmf *b = state;
-    (void)team;
-    (void)thread;
     for (int iteration = 0; iteration < b->iterations; iteration++) {
         for (int side = 0; side < SIDES; side++) {
             struct side *s = &b->sides[side];

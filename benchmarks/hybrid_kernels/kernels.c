@@ -117,14 +117,12 @@ struct task {
 
 static void fill_in_team(void *context, struct team *team, int thread, struct crew_times *times) {
     const struct task *task = context;
-    (void)times;
     task->kernel->fill(task->state, team, thread);
 }
 
 static void settle_in_team(void *context, struct team *team, int thread, struct crew_times *times) {
     const struct task *task = context;
     struct stopwatch w = stopwatch_start();
-    (void)times;
     task->kernel->reset(task->state, team, thread, true);
     team_meet(team);
     task->kernel->solve[task->way](task->state, team, thread, &w);
@@ -358,7 +356,6 @@ static bool begin(void *context, struct sampler_point *p) {
 }
 
 static void end_point(void *context, const struct sampler_point *p) {
-    (void)p;
     struct kernels *o = context;
     for (int way = 0; way < WAYS; way++) {
         free_state(o, (enum way)way);
@@ -455,8 +452,6 @@ static struct of_way way_row(const struct kernels *o, enum way way) {
 }
 
 static void fill(void *context, const struct sampler_point *p, const sampler *s, void *row) {
-    (void)p;
-    (void)s;
     const struct kernels *o = context;
     *(struct row *)row =
         (struct row){.iterations = o->point.expected.iterations,
@@ -514,7 +509,6 @@ static void print_times(const samples *repeated, int solve, bool measured) {
 
 static void print_row(void *context, const struct sampler_point *p, const sampler *s,
                       const struct record_point *record) {
-    (void)p;
     const struct kernels *o = context;
     for (int solve = 0; solve < (o->memory_only ? WAYS : SOLVES); solve++) {
         printf("%8s %8" PRId64 " %9s", o->point.kernel->name, o->point.problem.size, solve_names[solve]);
@@ -531,8 +525,6 @@ static void print_row(void *context, const struct sampler_point *p, const sample
     }
     fflush(stdout);
 }
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 #define SPAN(solve, name_ns, compute_ns, stops_point, who)                                                             \
     {.name = (name_ns),                                                                                                \

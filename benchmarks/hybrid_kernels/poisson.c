@@ -106,8 +106,6 @@ enum { MPI_FIRST = __LINE__ };
 static void solve_mpi(void *state, struct team *team, int thread, struct stopwatch *w) {
     struct poisson *p = state;
     double largest = 0;
-    (void)team;
-    (void)thread;
     do {
         const double own = iterate(p);
         stopwatch_computed(w);
@@ -156,8 +154,6 @@ static void solve_hybrid(void *state, struct team *team, int thread, struct stop
     struct poisson *p = state;
     double *own = NULL;
     const double *all = NULL;
-    (void)team;
-    (void)thread;
     do {
         const double here = iterate(p);
         stopwatch_computed(w);
@@ -266,7 +262,6 @@ static struct kernel_end end(void *state) {
 }
 
 static struct kernel_bytes replicated(const void *state) {
-    (void)state;
     return (struct kernel_bytes){0, 0}; /* no rank needs the whole grid */
 }
 

@@ -110,7 +110,6 @@ struct option_list settings_sizes(const struct settings *s) {
 }
 
 void settings_check(const struct program *program, char *error, size_t error_size) {
-    (void)program;
     const struct settings *s = &settings;
     if (s->round_robin && s->virtual_node_ranks == 0) {
         snprintf(error, error_size,

@@ -174,8 +174,6 @@ enum { PANELS_LINES = __LINE__ - PANELS_FIRST - 1 };
 enum { MPI_FIRST = __LINE__ };
 static void solve_mpi(void *state, struct team *team, int thread, struct stopwatch *w) {
     const struct summa *s = state;
-    (void)team;
-    (void)thread;
     for (int panel = 0; panel < s->panels; panel++) {
         const double *a = NULL;
         const double *b = NULL;
@@ -245,8 +243,6 @@ static const double *share_panel(hybrid_memory *memory, const double *own, int c
 
 static void solve_hybrid(void *state, struct team *team, int thread, struct stopwatch *w) {
     const struct summa *s = state;
-    (void)team;
-    (void)thread;
     for (int panel = 0; panel < s->panels; panel++) {
         const double *a = share_panel(s->a_memory, a_own(s, panel), a_count(s), a_root(s, panel));
         const double *b = share_panel(s->b_memory, b_own(s, panel), b_count(s), b_root(s, panel));
@@ -372,7 +368,6 @@ static void reset(void *state, struct team *team, int thread, bool settles) {
     struct summa *s = state;
     const struct team_part part = team_own_part(team, thread, s->block[COLUMNS]);
     const size_t column = (size_t)s->block[ROWS];
-    (void)settles;
     memset(s->c + (size_t)part.first * column, 0, (size_t)(part.end - part.first) * column * sizeof *s->c);
 }
 

@@ -63,7 +63,6 @@ static void describe_options(struct option_entry *entries) {
 }
 
 static void check_settings(const struct program *program, char *error, size_t error_size) {
-    (void)program;
     const struct settings *s = &settings;
     calibration_check_options(s->sizes, s->save_sizes, 0, error, error_size);
     if (s->calibrate_only && s->save_sizes == NULL) {

@@ -236,8 +236,6 @@ static const struct samples_sum thread_medians[] = {
 
 static const struct repetition_part *const parts[] = {&bench_communication, &bench_computation, &bench_overlap};
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 const struct sampler_kind overlap_points = {
     .samples = {.repeated = {.parts = parts,
                              .part_count = COUNT(parts),

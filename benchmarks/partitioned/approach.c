@@ -107,7 +107,6 @@ static void part_consume(struct channel *c, size_t partition) {
 }
 #else
 static void part_init(struct channel *c) {
-    (void)c;
     fail_die("this MPI library has no MPI_Psend_init");
 }
 #define part_ready NULL
@@ -220,19 +219,13 @@ bool approach_started_for(const struct approach *approach, int threads, char *er
 }
 #else
 static void streams_init(struct channel *c) {
-    (void)c;
     fail_die("this MPI library has no MPIX_Stream_create");
 }
 
 static void free_streams(struct channel *c) {
-    (void)c;
 }
 
 bool approach_started_for(const struct approach *approach, int threads, char *error, size_t error_size) {
-    (void)approach;
-    (void)threads;
-    (void)error;
-    (void)error_size;
     return true;
 }
 #endif
@@ -431,67 +424,47 @@ static void fence_end(struct channel *c) {
 
 /* ---- the table ---- */
 
+#define PARTITIONED(start_, consume)                                                                                   \
+    .partitioned = true, .init = part_init, .send = {.start = start_, .ready = part_ready, .wait = wait_all},          \
+    .receive = {.start = start_, .ready = consume, .wait = wait_all}
+
 const struct approach approach_table[APPROACH_COUNT] = {
     [APPROACH_PART] = {.name = "part",
                        .what = "partitioned communication: MPI_Psend_init, MPI_Pready",
-                       .partitioned = true,
                        .regroups = true,
-                       .init = part_init,
-                       .send = {.start = start_all, .ready = part_ready, .wait = wait_all},
-                       .receive = {.start = start_all, .wait = wait_all}},
+                       PARTITIONED(start_all, NULL)},
     [APPROACH_PART_PARRIVED] = {.name = "part_parrived",
                                 .what = "the same, and the receiving threads consume each partition when MPI_Parrived "
                                         "says that it is there",
-                                .partitioned = true,
                                 .regroups = true,
-                                .init = part_init,
-                                .send = {.start = start_all, .ready = part_ready, .wait = wait_all},
-                                .receive = {.start = start_all, .ready = part_consume, .wait = wait_all}},
+                                PARTITIONED(start_all, part_consume)},
     [APPROACH_PART_COARSE] = {.name = "part_coarse",
                               .what = "part_parrived with half of the sender's partitions on the receiving side",
-                              .partitioned = true,
                               .regroups = true,
                               .coarser = 2,
-                              .init = part_init,
-                              .send = {.start = start_all, .ready = part_ready, .wait = wait_all},
-                              .receive = {.start = start_all, .ready = part_consume, .wait = wait_all}},
+                              PARTITIONED(start_all, part_consume)},
     [APPROACH_PART_NEIGHBOURS] = {.name = "part_neighbours",
                                   .what = "part to 2 neighbours, with a request for each, started one by one",
-                                  .partitioned = true,
                                   .neighbours = 2,
-                                  .init = part_init,
-                                  .send = {.start = start_all, .ready = part_ready, .wait = wait_all},
-                                  .receive = {.start = start_all, .wait = wait_all}},
+                                  PARTITIONED(start_all, NULL)},
     [APPROACH_PART_NEIGHBOURS_4] = {.name = "part_neighbours_4",
                                     .what = "the same to 4 neighbours",
-                                    .partitioned = true,
                                     .neighbours = 4,
-                                    .init = part_init,
-                                    .send = {.start = start_all, .ready = part_ready, .wait = wait_all},
-                                    .receive = {.start = start_all, .wait = wait_all}},
+                                    PARTITIONED(start_all, NULL)},
     [APPROACH_PART_NEIGHBOURS_6] = {.name = "part_neighbours_6",
                                     .what = "the same to 6 neighbours",
-                                    .partitioned = true,
                                     .neighbours = 6,
-                                    .init = part_init,
-                                    .send = {.start = start_all, .ready = part_ready, .wait = wait_all},
-                                    .receive = {.start = start_all, .wait = wait_all}},
+                                    PARTITIONED(start_all, NULL)},
     [APPROACH_PART_STARTALL] = {.name = "part_startall",
                                 .what = "part to 2 neighbours, with the requests started by one MPI_Startall",
-                                .partitioned = true,
                                 .neighbours = 2,
-                                .init = part_init,
-                                .send = {.start = start_together, .ready = part_ready, .wait = wait_all},
-                                .receive = {.start = start_together, .wait = wait_all}},
+                                PARTITIONED(start_together, NULL)},
     [APPROACH_PART_POLLING] = {.name = "part_polling",
                                .what =
                                    "part; in transfers before the measured ones the last partition is late, and the "
                                    "sender calls MPI_Iprobe meanwhile",
-                               .partitioned = true,
                                .polls = true,
-                               .init = part_init,
-                               .send = {.start = start_all, .ready = part_ready, .wait = wait_all},
-                               .receive = {.start = start_all, .wait = wait_all}},
+                               PARTITIONED(start_all, NULL)},
     [APPROACH_SINGLE] = {.name = "single",
                          .what = "one message when all partitions are ready: the reference",
                          .init = single_init,

@@ -104,7 +104,6 @@ static void list_approaches(void) {
 }
 
 static void check_options(const struct program *program, char *error, size_t error_size) {
-    (void)program;
     points_check_options(&asked, error, error_size);
 }
 

@@ -129,7 +129,6 @@ static enum sampler_review review(void *context, struct sampler_point *p, const 
 }
 
 static void end(void *context, const struct sampler_point *p) {
-    (void)p;
     close_point(context);
 }
 
@@ -185,7 +184,6 @@ static const struct field own_fields[] = {
 };
 
 static void fill(void *context, const struct sampler_point *p, const sampler *s, void *filled) {
-    (void)s;
     struct pipeline *o = context;
     const struct delay *delay =
         delays_find(&o->delays, message_of(o, p->at), partitions_of(o, p->at), ratio_of(o, p->at));
@@ -257,8 +255,6 @@ static const struct repetition_series series[] = {
 static const struct samples_ratio gain = {.numerator = T_REF, .denominator = T, .width = 0.5};
 
 static const struct repetition_part *const parts[] = {&parts_tested, &parts_reference};
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 const struct sampler_kind pipeline_points = {
     .samples.repeated = {.parts = parts,
@@ -363,9 +359,6 @@ bool pipeline_begin(struct program *program, void *context, sampler *s, char *re
 }
 
 bool pipeline_end(struct program *program, void *context, char *reason, size_t reason_size) {
-    (void)program;
-    (void)reason;
-    (void)reason_size;
     struct pipeline *o = context;
     close_point(o);
     readings_close(o);

@@ -486,7 +486,6 @@ static bool begin(void *context, struct sampler_point *p) {
 
 /* Whether longer delays would help: most parts were out of order, and the budget has time for delays twice as long. */
 static bool doubts(void *context, const struct sampler_point *p, const sampler *s) {
-    (void)p;
     const struct late_receiver *o = context;
     const bool mostly =
         o->disordered >= DISORDERED_UNTIL_LONGER && o->disordered > (int64_t)samples_count(sampler_samples(s));
@@ -535,8 +534,6 @@ static const struct field own_fields[] = {
 };
 
 static void fill(void *context, const struct sampler_point *p, const sampler *s, void *row) {
-    (void)p;
-    (void)s;
     const struct late_receiver *o = context;
     *(struct row *)row = (struct row){.message_bytes = o->point.message_bytes,
                                       .delay_ns = o->point.delay_ns,
@@ -549,7 +546,6 @@ static void fill(void *context, const struct sampler_point *p, const sampler *s,
 }
 
 static void name_point(void *context, const struct sampler_point *p, char *text, size_t text_size) {
-    (void)p;
     const struct late_receiver *o = context;
     snprintf(text, text_size, "%" PRId64 " bytes", o->point.message_bytes);
 }
@@ -557,7 +553,6 @@ static void name_point(void *context, const struct sampler_point *p, char *text,
 /* ---- the table for people ---- */
 
 static void print_head(void *context) {
-    (void)context;
     printf(
         "# medians, us from the common start; arrived: bytes that were there with nobody, and with the sender alone, "
         "inside MPI\n"
@@ -641,8 +636,6 @@ static const struct samples_sum rank_medians[] = {
     {"t_delay_ns", 1, {DELAY}, "the rank's own computation: two delays of the sender, one of the receiver"},
 };
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 const struct sampler_kind late_receiver_points = {
     .samples = {.repeated = {.parts = parts,
                              .part_count = COUNT(parts),
@@ -688,9 +681,6 @@ static uint64_t *make_words(size_t count) {
 }
 
 bool late_receiver_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size) {
-    (void)reason;
-    (void)reason_size;
-    (void)s;
     struct late_receiver *o = context;
     const size_t most = largest_words(o->plan);
     o->program = program;
@@ -719,9 +709,6 @@ bool late_receiver_begin(struct program *program, void *context, sampler *s, cha
 }
 
 bool late_receiver_end(struct program *program, void *context, char *reason, size_t reason_size) {
-    (void)program;
-    (void)reason;
-    (void)reason_size;
     struct late_receiver *o = context;
     changes_destroy(o->changes);
     free(o->contents);

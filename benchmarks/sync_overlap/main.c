@@ -82,7 +82,6 @@ static void describe_options(struct option_entry *entries) {
 
 /* One line in error. */
 static void check_settings(const struct program *program, char *error, size_t error_size) {
-    (void)program;
     const struct settings *s = &settings;
     if (s->delay_ns < SHORTEST_DELAY_NS) {
         snprintf(error, error_size, "--delay: %" PRId64 " ns are too short; 1ms or more", s->delay_ns);

@@ -592,7 +592,6 @@ static void multiply(const uint64_t *a, uint64_t *b) {
 }
 
 static void multiply_all(void *in, void *inout, int *count, MPI_Datatype *type) {
-    (void)type;
     for (int i = 0; i < *count; i++) {
         multiply((const uint64_t *)in + (size_t)i * 4, (uint64_t *)inout + (size_t)i * 4);
     }
@@ -759,21 +758,16 @@ static void tell(const char *what, int code) {
 
 static int half_a_round(hybrid_memory *memory, enum hybrid_method method, void *context) {
     void *own = NULL;
-    (void)context;
     GOOD(hybrid_write_input(memory, 64, &own));
     memset(own, 0, 64);
     return hybrid_allreduce(memory, 8, MPI_DOUBLE, MPI_SUM, method);
 }
 
 static int no_round(hybrid_memory *memory, enum hybrid_method method, void *context) {
-    (void)memory;
-    (void)method;
-    (void)context;
     return MPI_SUCCESS;
 }
 
 static int round_that_fails(hybrid_memory *memory, enum hybrid_method method, void *context) {
-    (void)method;
     return hybrid_write_input(memory, 1 << 20, context);
 }
 

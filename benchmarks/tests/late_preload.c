@@ -11,7 +11,6 @@
 
 static void *spin(void *unused) {
     volatile unsigned long turns = 0;
-    (void)unused;
     for (;;) {
         turns++;
     }

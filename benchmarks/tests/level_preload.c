@@ -4,7 +4,6 @@
 #include <mpi.h>
 
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
-    (void)required;
     const int code = PMPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, provided);
     *provided = MPI_THREAD_FUNNELED;
     return code;

@@ -27,8 +27,6 @@ static atomic_llong held;
 static atomic_llong most;
 
 static int find_program(struct dl_phdr_info *info, size_t size, void *context) {
-    (void)size;
-    (void)context;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) != 0) {

@@ -21,7 +21,6 @@ static uint64_t buffers[MOST_BUFFERS][ELEMENTS]; /* plain memory: it is the flag
 static _Atomic int wrong;
 
 static int poll_nothing(void *context) {
-    (void)context;
     return 0;
 }
 
@@ -147,7 +146,6 @@ static void test_number_far_ahead(void) {
 static int polls;
 
 static int poll_then_fail(void *context) {
-    (void)context;
     return ++polls == 3 ? 7 : 0;
 }
 

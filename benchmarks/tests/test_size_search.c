@@ -30,13 +30,11 @@ static bool measure(void *context, uint64_t size, double *time_ns) {
 
 /* 20 us latency, 8 bytes per ns. */
 static double message_time(double size, struct machine *self) {
-    (void)self;
     return 2e4 + size / 8;
 }
 
 /* 2 n^3 operations at 50 per ns. */
 static double matrix_time(double n, struct machine *self) {
-    (void)self;
     return 500 + 2 * n * n * n / 50;
 }
 
@@ -47,7 +45,6 @@ static double jump_time(double size, struct machine *self) {
 
 /* The other protocol is faster, for twice the size and more. */
 static double fall_time(double size, struct machine *self) {
-    (void)self;
     return size < 1048576 ? 1e5 + size / 2 : 1e5 + size / 20;
 }
 
@@ -58,8 +55,6 @@ static double chaotic_time(double size, struct machine *self) {
 }
 
 static double constant_time(double size, struct machine *self) {
-    (void)size;
-    (void)self;
     return 1e6;
 }
 
@@ -134,22 +129,18 @@ static void test_not_monotonic(void) {
     struct size_search_result result = search(&machine, 7e5, 1500000); /* crosses beyond 12 MB */
     CHECK(result.status == SIZE_CONVERGED);
     struct machine chaotic = machine_of(chaotic_time);
-    int named = 0;
     for (double target = 5e5; target < 1e8; target *= 1.3) {
         chaotic.calls = 0;
         result = search(&chaotic, target, 65536);
-        named += result.status == SIZE_NOT_MONOTONIC;
         CHECK(result.status != SIZE_UNREACHABLE);
     }
     struct machine fall = machine_of(fall_time);
     result = search(&fall, 6.3e5 * 1.1, 900000);
     CHECK(result.status == SIZE_CONVERGED || result.status == SIZE_NOT_MONOTONIC);
-    (void)named;
 }
 
 /* A time that leaps over the target and then comes down again without reaching it. */
 static double leap_time(double size, struct machine *self) {
-    (void)self;
     return size < 100000 ? 1e5 + size : size < 300000 ? 1e6 : 7e5 + size / 100;
 }
 
@@ -195,7 +186,6 @@ static double slow_at_first(double size, struct machine *self) {
 }
 
 static double leap_at_target(double size, struct machine *self) {
-    (void)self;
     return size < 1048576 ? 7e6 : 1e7;
 }
 

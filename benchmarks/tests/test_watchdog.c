@@ -18,7 +18,6 @@ static void count(void *context) {
 
 /* What a watchdog does with the record of a run that hangs. */
 static void close_record(void *context) {
-    (void)context;
     CHECK(record_seize(record, 5) && record_points(record) == 1);
     const struct record_footer footer = {.reason = "it hangs", .clock_refusal = ""};
     CHECK(record_write_footer(record, &footer));

@@ -89,7 +89,6 @@ static bool runs(const struct settings *s, int section) {
 /* Checks what the table of options cannot express, and sets what was left out. One line in error where options
  * contradict each other. */
 static void complete_settings(const struct program *program, char *error, size_t error_size) {
-    (void)program;
     struct settings *s = &settings;
     options_fill_range(&s->only, 0, SECTIONS);
     if ((s->sizes != NULL || s->save_sizes != NULL) && !runs(s, WORK)) {

@@ -102,7 +102,6 @@ static const struct field own_fields[] = {
 };
 
 static void fill(void *context, const struct sampler_point *p, const sampler *s, void *row) {
-    (void)s;
     struct work *work = context;
     const struct size_search_result *size = size_of(work, p);
     find_reason(work, p, work->reason, sizeof work->reason);

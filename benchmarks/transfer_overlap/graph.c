@@ -94,9 +94,6 @@ bool graph_has_metis(void) {
 }
 
 bool graph_divide_by_metis(const struct grid *g, int parts, uint16_t *part) {
-    (void)g;
-    (void)part;
-    (void)parts;
     return false;
 }
 #endif
@@ -176,9 +173,6 @@ bool graph_has_scotch(void) {
 }
 
 bool graph_divide_by_scotch(const struct grid *g, int parts, uint16_t *part) {
-    (void)g;
-    (void)part;
-    (void)parts;
     return false;
 }
 #endif

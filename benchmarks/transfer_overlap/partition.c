@@ -19,10 +19,6 @@ double partition_bytes(int64_t points) {
     return (double)points * (GRID_MOST_NEIGHBOURS * sizeof(int32_t) + 2 * sizeof(int64_t) + 2 * sizeof(double));
 }
 
-int partition_first_leaf(const struct partition *p, int rank) {
-    return (int)(((int64_t)rank * p->leaves + p->ranks - 1) / p->ranks);
-}
-
 int partition_owner(const struct partition *p, int leaf) {
     return (int)((int64_t)leaf * p->ranks / p->leaves);
 }

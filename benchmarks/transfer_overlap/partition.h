@@ -47,9 +47,8 @@ int partition_leaves(int64_t points);
 struct partition partition_make(const struct grid *g, enum partitioner partitioner, MPI_Comm comm);
 void partition_free(struct partition *p);
 
-/* Returns the rank that has a leaf, and the first leaf of a rank. */
+/* Returns the rank that has a leaf. */
 int partition_owner(const struct partition *p, int leaf);
-int partition_first_leaf(const struct partition *p, int rank);
 
 /* Returns the bytes that rank 0 needs to divide so many points. */
 double partition_bytes(int64_t points);

@@ -383,8 +383,6 @@ static const struct field own_fields[] = {
 };
 
 static void fill(void *context, const struct sampler_point *p, const sampler *s, void *row) {
-    (void)p;
-    (void)s;
     const struct solves *o = context;
     const struct domain_facts *facts = &o->system.facts;
     const bool exchanges = o->point.variant.way != HALO_NOTHING;
@@ -407,8 +405,6 @@ static void name_point(void *context, const struct sampler_point *p, char *text,
     snprintf(text, text_size, "%s, %" PRId64 " points, %" PRId64 " unknowns", variant_of(o, p->at)->name,
              o->grid_points[p->at[AXIS_POINTS]], o->unknowns[p->at[AXIS_UNKNOWNS]]);
 }
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum { T_NONOVERLAP, T_OVERLAP, T_COMM, T_COMP, START_IMBALANCE, ORDER, LATE_STARTS, SERIES };
 static const struct repetition_series series[SERIES] = {
@@ -473,9 +469,6 @@ const struct sampler_kind solves_points = {
 };
 
 bool solves_end(struct program *program, void *context, char *reason, size_t reason_size) {
-    (void)program;
-    (void)reason;
-    (void)reason_size;
     free_system(context);
     return true;
 }

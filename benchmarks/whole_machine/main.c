@@ -203,12 +203,13 @@ static bool begin(void *context, struct sampler_point *p) {
     const int node = o->nodes.own;
     const int ranks = o->program->ranks;
     int64_t taken_ns = 0;
-    if (program_is_spent(o->program)) {
-        return false;
-    }
     go_to(o, p->at);
     choose_partners(o);
     o->words = is_pair(o) ? settings.message_bytes.values[o->at[AXIS_MESSAGE]] / (int64_t)sizeof(uint64_t) : 0;
+    o->calls = 0;
+    if (program_is_spent(o->program)) {
+        return false;
+    }
     o->partner = MPI_PROC_NULL;
     if (o->partners[node] != node) {
         o->partner = nodes_rank(&o->nodes, ranks, (int)o->partners[node], o->nodes.own_number);
@@ -244,8 +245,6 @@ static const struct field own_fields[] = {
 
 static void fill(void *context, const struct sampler_point *p, const sampler *s, void *row) {
     const struct machine *o = context;
-    (void)p;
-    (void)s;
     *(struct row *)row = (struct row){.part = part_choices[settings.parts.values[o->at[AXIS_PART]]].name,
                                       .round = round_at(o->at[AXIS_ROUND]),
                                       .message_bytes = o->words * (int64_t)sizeof(uint64_t),
@@ -256,7 +255,6 @@ static void fill(void *context, const struct sampler_point *p, const sampler *s,
 
 static void name_point(void *context, const struct sampler_point *p, char *text, size_t text_size) {
     const struct machine *o = context;
-    (void)p;
     if (is_pair(o)) {
         snprintf(text, text_size, "pairs, round %d, %" PRId64 " bytes", round_at(o->at[AXIS_ROUND]),
                  settings.message_bytes.values[o->at[AXIS_MESSAGE]]);
@@ -303,7 +301,6 @@ static const struct sampler_kind points = {
 /* One line in error. */
 static void check(struct program *program, void *context, char *error, size_t error_size) {
     enum { BUFFERS = 2 };
-    (void)context;
     for (size_t i = 0; i < settings.message_bytes.count && program->memory_bytes > 0 && error[0] == '\0'; i++) {
         const int64_t bytes = settings.message_bytes.values[i];
         if ((uint64_t)bytes > program->memory_bytes / 2 / BUFFERS) {
@@ -318,9 +315,6 @@ static void check(struct program *program, void *context, char *error, size_t er
 static bool begin_run(struct program *program, void *context, sampler *s, char *reason, size_t reason_size) {
     struct machine *o = context;
     int64_t longest = 0;
-    (void)s;
-    (void)reason;
-    (void)reason_size;
     for (size_t i = 0; i < settings.message_bytes.count; i++) {
         longest = settings.message_bytes.values[i] > longest ? settings.message_bytes.values[i] : longest;
     }
@@ -334,9 +328,6 @@ static bool begin_run(struct program *program, void *context, sampler *s, char *
 
 static bool end_run(struct program *program, void *context, char *reason, size_t reason_size) {
     struct machine *o = context;
-    (void)program;
-    (void)reason;
-    (void)reason_size;
     free(o->send);
     free(o->receive);
     return true;

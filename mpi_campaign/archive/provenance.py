@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from mpi_campaign.archive import run_folders
+from mpi_campaign.archive import packs, run_folders
 from mpi_campaign.archive.run_folders import RUN, RunFolder
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.planning import checks
@@ -144,10 +144,11 @@ def steps(folder: RunFolder, run_command: click.Command) -> list[str]:
     system = _system_lines(folder, options)
     foreign = system and options.system not in known_systems.available()
     here = replace(options, peer_prefixes=())  # what these folders hold is checked where the run is repeated
-    checks.check(replace(here, system=Options.system) if foreign else here)
+    checks.check(replace(here, system=Options.system, network="", partition="") if foreign else here)
     if odd := next((prefix for prefix in options.peer_prefixes if not prefix.isprintable()), None):
         raise CampaignError(f"{folder.path / run_folders.MANIFEST}: '{clean(odd)}' is no name of a folder")
-    if options.sizes_of and not (RUN.fullmatch(Path(options.sizes_of).name) and options.sizes_of.isprintable()):
+    sizes_of = Path(options.sizes_of).name.removesuffix(packs.ENDING)
+    if options.sizes_of and not (RUN.fullmatch(sizes_of) and options.sizes_of.isprintable()):
         raise CampaignError(
             f"{folder.path / run_folders.MANIFEST}: '{clean(options.sizes_of)}' is no run to take sizes of"
         )

@@ -71,10 +71,18 @@ LOG_FILES: Mapping[str, str] = {
 }  # fmt: skip
 
 
+PUBLIC_COPIES = STATE / "public"
+"""The public copies of runs, which a site for everybody is made from."""
+
+
 def resume_words(folder: "RunFolder") -> str:
     """The command that goes on with a run."""
-    elsewhere = "" if folder.root == RESULTS else f" --output {shlex.quote(str(folder.root))}"
-    return f"./campaign run --resume {folder.run}{elsewhere}"
+    return f"./campaign run --resume {folder.run}{elsewhere_words(folder.root)}"
+
+
+def elsewhere_words(root: Path) -> str:
+    """The option of a command that names the archive; empty of the usual one, and of public copies, which have none."""
+    return "" if root == RESULTS or root.is_relative_to(PUBLIC_COPIES) else f" --output {shlex.quote(str(root))}"
 
 
 def now_utc() -> str:
@@ -172,7 +180,9 @@ def find(reference: str, root: Path, system: str = "") -> RunFolder:
                 return run
         home = path.parent.parent if path.parent.name == ".partial" else path.parent
         return RunFolder(home.parent, home.name, path.name)
-    if packed := next(filter(_is_pack, (path, Path(f"{path}{packs.ENDING}"))), None):
+    matching = [run for run in all_runs if reference in (run.run, f"{run.system}/{run.run}")]
+    packed = next(filter(_is_pack, (path, Path(f"{path}{packs.ENDING}"))), None)
+    if packed and not matching:
         return _packed_run(packed.resolve())
     named, slash, word = reference.rpartition("/")
     if back := LAST.fullmatch(word):
@@ -184,7 +194,6 @@ def find(reference: str, root: Path, system: str = "") -> RunFolder:
         of_system = [run for run in all_runs if run.system == (system or all_runs[-1].system)]
         if int(back[1] or 0) < len(of_system):
             return of_system[-1 - int(back[1] or 0)]
-    matching = [run for run in all_runs if reference in (run.run, f"{run.system}/{run.run}")]
     if len(matching) == 1:
         return matching[0]
     if matching:

@@ -19,7 +19,7 @@ from mpi_campaign.archive.consistency import MACHINE
 from mpi_campaign.archive.provenance import STEM
 from mpi_campaign.archive.run_folders import MANIFEST, RUN, RunFolder
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.libraries.configurations import CONFIGURATIONS
+from mpi_campaign.systems.known_systems import TAKEN
 from postprocess.drawing.columns import aligned
 from postprocess.drawing.text import clean, size
 from postprocess.families import registry as families
@@ -30,8 +30,6 @@ from postprocess.records.storage import record_files, run_files
 INCOMING = ".incoming"
 LEFT_SECONDS = 86400.0
 """Age of temporary folders, in seconds, after which they are leftovers of a killed process."""
-TAKEN = {"reports", "general", "baseline", "last", *CONFIGURATIONS}
-"""Words that mean something else in places where a system may be named."""
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,7 @@ def compare(
         from mpi_campaign.running import again as measuring  # noqa: PLC0415
 
         words = ["./campaign", *sys.argv[1:]]
+        request = comparing.pinned(request, output.resolve())
         request = replace(request, again=measuring.measure(request, output.resolve(), again, words))
     return comparing.run(request, output.resolve(), form, files)
 
@@ -250,7 +251,7 @@ def history(
 @click.option("--system", default="", help="Publish this system of the archive only.")
 @click.option("--public", is_flag=True, help="Names of hosts, users and folders are replaced, as by results export.")
 @click.option("--url", "base", default="", help="The address that the site will have, for the feed of alarms.")
-@click.option("--check", is_flag=True, help="Write nothing: exit code 1 if a system of SITE is silent or has an alarm.")
+@click.option("--check", is_flag=True, help="Write nothing: exit code 1 if a system of SITE is silent or not well.")
 @output_option
 def publish(site: Path, output: Path, *, check: bool, **asked: Any) -> int:
     """Write the archive as a static SITE, a folder: nights, cases, alarms, libraries; or renew it.

@@ -112,11 +112,11 @@ class Selfcheck:
                 countdown.end()
         if not measured.trouble:
             self.progress.detail("the clock beside busy threads")
-            measured.beside_busy = list(self._beside_busy(launch))
+            measured.beside_busy = list(self._beside_busy(launch, measured))
         return measured
 
-    def _beside_busy(self, launch: "_Launch") -> Iterator[busy_clock.Place]:
-        """Launches beside a busy thread on each core, here and over two nodes in a box."""
+    def _beside_busy(self, launch: "_Launch", measured: Measured) -> Iterator[busy_clock.Place]:
+        """Launches beside a busy thread on each core, here and over two nodes in a box, until one is interrupted."""
         between = busy_clock.between_nodes(launch.toolchain, launch.placement)
         for where, network, settings in (("one node", NETWORK, launch.settings), ("two nodes", "tcp", between)):
             if isinstance(settings, Impossible):
@@ -125,6 +125,9 @@ class Selfcheck:
             record = launch.folder / f"busy-{network}.jsonl"
             with busy_clock.busy(machine.cores().cpus):
                 ended = replace(launch, settings=settings, network=network).run(record, busy_clock.SECTIONS)
+            if ended.interrupted:
+                measured.interrupted, measured.trouble = True, "interrupted beside busy threads"
+                return
             good = ended.exit_code == 0
             yield busy_clock.Place(where, record if good else None, "" if good else ended.complaint)
 

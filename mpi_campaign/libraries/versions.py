@@ -12,6 +12,16 @@ def numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, match[1].split("."))) if match else (NEWER_THAN_ALL,)
 
 
+def order(version: str) -> tuple[tuple[int, ...], bool, str]:
+    """By what versions are sorted: a candidate comes before its release."""
+    return numbers(version), is_final(version), version
+
+
+def is_final(version: str) -> bool:
+    """Whether a version is a release, and no candidate of one."""
+    return not re.search("a|b|rc|dev", version)
+
+
 def same_version(asked: str, reported: str) -> bool:
     """Whether a library of the version `asked` may report the version `reported`.
 

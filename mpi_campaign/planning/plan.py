@@ -91,12 +91,15 @@ class Plan:
     skipped: Mapping[str, str]
 
     def skips(self, but: Collection[str] = ()) -> list[str]:
-        """Which cases are skipped and why, a line for each reason.  but: stems of cases that are left out."""
+        """Which cases are skipped and why, a line for each reason, with all libraries of which it is said.
+
+        but: stems of cases that are left out.
+        """
         of_reason: dict[str, list[Case]] = {}
         for case in self.cases:
             if case.stem in self.skipped and case.stem not in but:
-                of_reason.setdefault(self.skipped[case.stem], []).append(case)
-        return [f"skipped: {reason} ({_cases_in_words(cases)})" for reason, cases in of_reason.items()]
+                of_reason.setdefault(self.skipped[case.stem].removeprefix(case.toolchain), []).append(case)
+        return [f"skipped: {_said_of(cases, reason)} ({_cases_in_words(cases)})" for reason, cases in of_reason.items()]
 
     @property
     def to_measure(self) -> list[Case]:
@@ -291,6 +294,12 @@ class Plan:
             return self.options.case_limit_seconds
         budget = max(map(self.budget_of, self.to_measure))
         return LIMIT_SECONDS + LIMIT_FACTOR * budget if budget else LIMIT_WITHOUT_BUDGET_SECONDS
+
+
+def _said_of(cases: Sequence[Case], reason: str) -> str:
+    """A reason, with the libraries of which it is said where it begins with a space: `each of a@1, a@2 has no …`."""
+    libraries = list(dict.fromkeys(case.toolchain for case in cases)) if reason.startswith(" ") else []
+    return ("each of " if len(libraries) > 1 else "") + ", ".join(libraries) + reason
 
 
 def _cases_in_words(cases: Sequence[Case]) -> str:

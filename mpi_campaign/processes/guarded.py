@@ -3,7 +3,6 @@
 import math
 import os
 import queue
-import signal
 import subprocess
 import sys
 import threading
@@ -116,6 +115,5 @@ def run(
     finally:
         exit_code = process.wait()
         guard.sweep()  # finds processes only where the guard itself was killed
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        signals.restore(before)
     return Ended(exit_code, interrupted, output, hung)

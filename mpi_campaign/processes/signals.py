@@ -6,7 +6,8 @@ too. A handler would make the signal count again, so none is installed for a sig
 
 import resource
 import signal
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from types import FrameType
 
 INTERRUPTING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -36,6 +37,22 @@ def is_ignored(number: int) -> bool:
 def handle(handler: Handler, numbers: Iterable[int] = ENDING) -> dict[int, Before]:
     """Install a handler of these signals, except for ignored ones. Returns the previous handlers, by signal number."""
     return {number: signal.signal(number, handler) for number in numbers if not is_ignored(number)}
+
+
+@contextmanager
+def ignored() -> Iterator[None]:
+    """Ignore the ENDING signals for a while."""
+    before = handle(signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        restore(before)
+
+
+def restore(before: Mapping[int, Before]) -> None:
+    """Install the handlers again that `handle` returned."""
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 def keep_ignored() -> None:

@@ -70,6 +70,8 @@ def narrowed(options: Options, slower: pd.DataFrame, seconds: float) -> Options:
         if choice.several and choice.axis.kind == "text" and name in slower:
             having = slower[slower["benchmark"].map(lambda one, axis=name: BENCHMARKS[one].has(axis))]
             asked |= {name: texts} if (texts := values(name, having)) else {}
+    benchmarks = values("benchmark")
+    asked = {name: texts for name, texts in asked.items() if any(BENCHMARKS[one].named(name) for one in benchmarks)}
     toolchains = values("toolchain")
     are_enough = (options.launches or SUITES[options.suite].launches) >= LAUNCHES
     named = tuple(word for word in options.toolchains if word.partition("=")[0] in toolchains)
@@ -77,7 +79,7 @@ def narrowed(options: Options, slower: pd.DataFrame, seconds: float) -> Options:
         options,
         toolchains=named or toolchains or options.toolchains,
         configurations=values("configuration") or options.configurations,
-        benchmarks=values("benchmark"),
+        benchmarks=benchmarks,
         asked=asked,
         launches=options.launches if are_enough else LAUNCHES,
         budget_seconds=seconds,

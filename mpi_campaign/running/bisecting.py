@@ -7,6 +7,7 @@ together keep the rate of wrong answers. A step that was carried out once is not
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -23,9 +24,9 @@ from mpi_campaign.toolchains.series import Series
 from mpi_campaign.verdicts import judging
 from postprocess.statistics import bisection
 from postprocess.statistics.bisection import BAD, GOOD, UNJUDGED
-from postprocess.statistics.limits import Limits
+from postprocess.statistics.limits import LARGEST_LEAST, Limits
 from postprocess.verdicts.blame import Blame, Row, Step
-from postprocess.verdicts.compare import SLOWER, UNKNOWN, Comparison, are_ratios, group_columns
+from postprocess.verdicts.compare import METRICS, SLOWER, UNKNOWN, Comparison, group_columns
 
 SHARE = 1 / 3
 """A library is bad where it is slower by this share of what the last one is slower: so that of two changes that are
@@ -71,13 +72,18 @@ class Bisection:
         self._narrow(clearest)
         found = bisection.search(len(names), self._verdict)
         last_good, first_bad = names[found.last_good], names[found.first_bad]
-        step = clearest if (last_good, first_bad) == (names[0], names[-1]) else self._row(last_good, first_bad)
+        try:
+            step = clearest if (last_good, first_bad) == (names[0], names[-1]) else self._row(last_good, first_bad)
+        except CampaignError as error:
+            return self._blame(f"{first_bad} against {last_good} before it cannot be told: {error}")
         if step["verdict"].item() != SLOWER:
             return self._blame(
                 f"{first_bad} is slower than {names[0]}, but not than {last_good} before it: what is measured drifts, "
                 "or has several states"
             )
-        rest = None if first_bad == names[-1] else self._row(first_bad, names[-1])
+        rest = None
+        with suppress(CampaignError):  # the answer holds without it
+            rest = None if first_bad == names[-1] else self._row(first_bad, names[-1])
         another = rest is not None and rest["verdict"].item() == SLOWER
         between = names[found.last_good + 1 : found.first_bad]
         return replace(
@@ -98,11 +104,13 @@ class Bisection:
         """From now on only the map and the metric are looked at in which the ends differ most clearly."""
         self.case = clearest[[*group_columns(clearest), "metric"]]
         effect = float(clearest["effect"].item())
-        ratio = bool(are_ratios(clearest)[0])
-        size = max(effect, 1 / effect) - 1 if ratio else abs(effect)
-        name = "least_ratio" if ratio else "least_difference"
-        self.counts = replace(self.counts, **{name: max(getattr(self.counts, name), SHARE * size)})
         self.metrics = (str(clearest["metric"].item()),)
+        metric = METRICS[self.metrics[0]]
+        size = max(effect, 1 / effect) - 1 if metric.ratio else abs(effect)
+        name = "least_ratio" if metric.ratio else "least_difference"
+        if metric.least is None:
+            least = max(getattr(self.counts, name), SHARE * size)
+            self.counts = replace(self.counts, **{name: min(least, LARGEST_LEAST)})
         self.options = narrowed(self.options, clearest, self.options.budget_seconds)
 
     def _verdict(self, position: int) -> str:
@@ -130,13 +138,13 @@ class Bisection:
     def _judge(self, one: str, other: str) -> Comparison:
         """Measure two of the series beside each other, unless that was done. Raises CampaignError."""
         sides = (self.series.have(one), self.series.have(other))
-        self.had |= {one, other}
         self.say(f"step {len(self.steps) + 1}: {other} against {one}")
         questions = self.steps_at_most + BESIDE
         question = judging.Asked.among(questions, self.counts, sides=sides, metrics=self.metrics, search=self.key)
         folder = _earlier(question, self.root) or judged.measure(
             question, replace(self.options, toolchains=sides), self.root, self.command_line
         )
+        self.had |= {one, other}
         comparison = judging.compared(folder)
         self.launched[folder.run] = len(run_folders.read_manifest(folder)["cases"])
         counts = {verdict: comparison.count(verdict) for verdict in dict.fromkeys(comparison.rows["verdict"])}

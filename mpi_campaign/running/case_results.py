@@ -24,6 +24,8 @@ from postprocess.drawing.text import first_of
 from postprocess.records.run import PERFORMANCE
 from postprocess.records.run_words import together
 
+CUT_OFF = "the run was cut off"
+"""How the reason begins why a case that can still be measured is missing."""
 MOST_HOSTS = 8
 """A sentence names at most so many hosts."""
 
@@ -66,8 +68,13 @@ def results(
         }
 
 
-def is_good(folder: RunFolder, outcomes: Iterable[Outcome], case: Case) -> bool:
-    """Whether a launch has a whole record, in which nothing was found wrong: it may have missed a reference."""
+def is_good(folder: RunFolder, outcomes: Sequence[Outcome], case: Case, *, unchecked: Collection[str] = ()) -> bool:
+    """Whether a launch has a whole record, in which nothing was found wrong: it may have missed a reference.
+
+    unchecked: as of `results`.
+    """
+    if case.stem in unchecked and not any(outcome.stem == case.stem for outcome in outcomes):
+        return False
     faults = (outcome for outcome in outcomes if outcome.stem == case.stem and (outcome.failed or outcome.aborted))
     return run_folders.is_complete(_record(folder, case)) and all(one.fail_phase == PERFORMANCE for one in faults)
 
@@ -128,7 +135,7 @@ def _judge(
     how_far = f"after {begun} of its points" if begun else "before it was measured"
     how_far = "before its record was checked" if is_complete else how_far
     why = f": {cut_off}" if cut_off else ""
-    return "missing", f"the run was cut off {how_far}{why}", "", ""
+    return "missing", f"{CUT_OFF} {how_far}{why}", "", ""
 
 
 def _output_of(folder: RunFolder, case: Case) -> str:

@@ -1,17 +1,44 @@
 """The end of a run: its manifest, tables and report are written, and what it found is printed."""
 
-import signal
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from mpi_campaign.archive import run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
+from mpi_campaign.planning.cases import Case
 from mpi_campaign.processes import signals
 from mpi_campaign.processes.progress import Progress
-from mpi_campaign.running.case_results import failure_lines
+from mpi_campaign.running.case_results import CUT_OFF, failure_lines
+from postprocess.statistics.limits import LEAST_LAUNCHES
+
+WHOLE, FAILED, LEFT = "whole", "failed", "left"
+"""How a launch ended: with a whole record, without one, or not yet."""
 
 
+def is_complete(folder: RunFolder, cases: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether nothing of a run is left to be measured. Each launch has a whole record that was checked, or the case
+    failed in all of its launches, of which there are LEAST_LAUNCHES: another one would fail too.  cases: as of
+    `results`."""
+    launches: dict[str, list[str]] = defaultdict(list)
+    for case in cases:
+        launches[replace(Case.from_manifest(case), repeat=1).stem].append(_ending(folder, case))
+    return all(
+        set(endings) == {WHOLE} or (set(endings) == {FAILED} and len(endings) >= LEAST_LAUNCHES)
+        for endings in launches.values()
+    )
+
+
+def _ending(folder: RunFolder, case: Mapping[str, Any]) -> str:
+    if case["result"] == "missing":  # its record may be whole: the run was cut off before it was checked
+        return LEFT if str(case["reason"]).startswith(CUT_OFF) else FAILED
+    is_whole = case["record"] and run_folders.is_complete(folder.partial / case["record"])
+    return WHOLE if case["result"] == "skip" or is_whole else FAILED
+
+
+@signals.ignored()  # this takes a few seconds, and an interrupt would leave an archive with half of its files
 def close(
     folder: RunFolder, manifest: dict[str, Any], progress: Progress, not_had: Collection[str], *, interrupted: bool
 ) -> int:
@@ -28,19 +55,9 @@ def close(
     from postprocess.verdicts.findings import of_run  # noqa: PLC0415 - likewise
     from postprocess.verdicts.findings_text import summary  # noqa: PLC0415 - likewise
 
-    # This takes a few seconds. An interrupt would leave an archive with half of its files.
-    signals.handle(signal.SIG_IGN)
     progress.step("archiving")
     cases = manifest["cases"]
-    complete = all(
-        case["result"] == "skip"
-        or (
-            case["result"] != "missing"  # its record may be complete: the run was cut off before it was checked
-            and case["record"]
-            and run_folders.is_complete(folder.partial / case["record"])
-        )
-        for case in cases
-    )
+    complete = is_complete(folder, cases)
     manifest["status"] = "complete" if complete else "incomplete"
     run_folders.write_manifest(folder, manifest)
     run = rendering.load(folder)
@@ -64,7 +81,8 @@ def close(
     measured = [case for case in cases if case["record"]]
     if measured:
         progress.line(*earlier_launches.tellable_lines(folder.system, folder.root, measured), "")
-        progress.line(f"{summary(of_run(run))}: ./campaign findings {folder.run}", "")
+        elsewhere = run_folders.elsewhere_words(folder.root)
+        progress.line(f"{summary(of_run(run))}: ./campaign findings {folder.run}{elsewhere}", "")
     progress.line(*failure_lines(cases), *not_had)
     if not complete:
         progress.line(f"incomplete, what was measured is kept: {run_folders.resume_words(folder)}")

@@ -14,7 +14,7 @@ from mpi_campaign.children import environ, packages
 from mpi_campaign.processes import guarded
 
 EVENT = re.compile(
-    r"\[\s*(?P<what>RUN|OK|FAIL|SKIP)\s*\] (?:\(\s*\d+/\d+\) )?(?P<test>.*?) /[0-9a-f]+ "
+    r"\[\s*(?P<what>RUN|OK|FAIL|SKIP|ABORT)\s*\] (?:\(\s*\d+/\d+\) )?(?P<test>.*?) /[0-9a-f]+ "
     r"@[^:\s]+:[^+\s]+\+(?P<environment>\S+)(?: \[(?P<reason>.*)\])?$"
 )
 
@@ -145,7 +145,8 @@ def run(
     def on_line(line: str) -> None:
         match = EVENT.match(line)
         if match:
-            what = "CUT" if interrupted and match["what"] == "FAIL" else match["what"]
+            is_cut = match["what"] == "ABORT" or (interrupted and match["what"] == "FAIL")
+            what = "CUT" if is_cut else match["what"]
             on_event(Event(what, match["test"], match["environment"], match["reason"] or ""))
 
     variables = environ.built(environ.SESSION, {"PYTHONUNBUFFERED": "1"})

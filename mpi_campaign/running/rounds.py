@@ -3,7 +3,7 @@
 import shlex
 import shutil
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.planning.plan import Plan, Round
 from mpi_campaign.processes.progress import Progress
-from mpi_campaign.running import batch, node_probe, same_sizes, session_words, sessions, verify
+from mpi_campaign.running import batch, case_results, node_probe, same_sizes, session_words, sessions, verify
 from mpi_campaign.running import manifest as manifests
 from mpi_campaign.running.job import Description
 from mpi_campaign.running.reframe_session import Event, Outcome
@@ -31,9 +31,9 @@ class Rounds:
 
     command_line: of the campaign, as it was typed.  sizes_of: the run whose sizes are taken over.  request: what is
     asked of the batch system; None where the rounds are carried out on this machine.  unchecked: stems of cases whose
-    records an earlier campaign of the run did not find good.  outcomes, interrupted, cut_off: how the tests ended,
-    whether an interrupt ended them, and why cases were cut off, by stem.  judged: the run ends once its libraries are
-    told apart; the plan then loses what need not be measured any more.
+    records an earlier campaign of the run did not find good, and of those that nobody checked since.  outcomes,
+    interrupted, cut_off: how the tests ended, whether an interrupt ended them, and why cases were cut off, by stem.
+    judged: the run ends once its libraries are told apart; the plan then loses what need not be measured any more.
     """
 
     folder: RunFolder
@@ -50,6 +50,7 @@ class Rounds:
         self.outcomes: list[Outcome] = []
         self.interrupted = False
         self.cut_off: dict[str, str] = {}
+        self.good_before = {case.stem for case in self.plan.to_measure if self._is_good(case.stem)}
 
     def carry_out(self, manifest: dict[str, Any], watch: Watch) -> None:
         """Raises CampaignError where the batch system takes no job."""
@@ -69,6 +70,11 @@ class Rounds:
 
     def _is_done(self, turn: Round) -> bool:
         return all(self._is_good(case.stem) for case in self.plan.to_measure if turn.has(case))
+
+    def _watch_only(self, turns: Sequence[Round], watch: Watch) -> None:
+        """Of a run that goes on, count what is left."""
+        if self.resumed:
+            watch.measure(turns, self.good_before)
 
     def _write_plan(self) -> None:
         planned = "".join(f"{case.stem}\n" for case in self.plan.to_measure)
@@ -97,8 +103,7 @@ class Rounds:
         # A run that is judged looks at its libraries at the end of rounds, so it goes through all of them.
         skips = self.resumed and not self.judged
         turns = [turn for turn in plan.rounds if not (skips and self._is_done(turn))]
-        if len(turns) < len(plan.rounds):
-            watch.measure(turns)
+        self._watch_only(turns, watch)
         orders = [self._order(turn) for turn in turns]
         carried_out = sessions.carry_out(orders, folder.session, self.progress.detail, on_event, watch.on_tick)
         for turn, order, done in zip(turns, orders, carried_out, strict=False):
@@ -115,6 +120,8 @@ class Rounds:
             run_folders.harvest(folder)
             run_folders.keep_session(folder, len(manifest["sessions"]))
             self.interrupted = done.session.interrupted
+            self._note_untold([turn], done.outcomes)
+            self._note_results(manifest)
             if done.broken:
                 self.progress.detail(done.broken)
                 self.cut_off = self._cut_off_by_full_disk() or dict.fromkeys(
@@ -128,6 +135,22 @@ class Rounds:
             elif turn.repeat == 1:
                 new = [case for case in plan.to_measure if turn.has(case) and case.stem not in before]
                 self._show({case.benchmark for case in new})
+
+    def _note_untold(self, turns: Sequence[Round], outcomes: Sequence[Outcome]) -> None:
+        """Note the cases of which ReFrame has not told how they ended, as where it was killed: nobody has checked their
+        records."""
+        told = {outcome.stem for outcome in outcomes}
+        stems = {case.stem for case in self.plan.to_measure if any(turn.has(case) for turn in turns)}
+        self.unchecked = {*self.unchecked, *(stems - told - self.good_before)}
+
+    def _note_results(self, manifest: dict[str, Any]) -> None:
+        """Note in the manifest what is known so far, for looks at a run that goes on, and in case this process is
+        killed."""
+        known = case_results.results(
+            self.folder, self.plan, self.outcomes, interrupted=self.interrupted, unchecked=self.unchecked
+        )
+        manifest["cases"] = list(known)
+        run_folders.write_manifest(self.folder, manifest)
 
     def _why_enough(self, launches: int, seconds: float) -> str:
         """As `judging.why_enough`. The next session waits for the answer."""
@@ -179,6 +202,7 @@ class Rounds:
         folder, plan, say = self.folder, self.plan, self.progress.detail
         before = batch.adopt(folder, request.scheduler, manifest["jobs"])
         jobs, descriptions = self.jobs(request, len(before) + 1)
+        self._watch_only([turn for job in jobs for turn in job.rounds], watch)
 
         def on_event(number: int, session: int, event: Event) -> None:
             watch.turn = jobs[number].rounds[session]
@@ -219,8 +243,11 @@ class Rounds:
             notes = [f"job {end.job_id}: {line}" for line in node_probe.notes(end.nodes, ranks)]
             manifest["notes"] += notes
             say(*notes)
-            for of_session in end.sessions:
-                self.outcomes += batch.outcomes_of(end.description, of_session)
+            self._note_untold(job.rounds[len(end.sessions) :][:1], ())
+            for number, of_session in enumerate(end.sessions):
+                told = batch.outcomes_of(end.description, of_session)
+                self._note_untold(job.rounds[number : number + 1], told)
+                self.outcomes += told
                 manifest["sessions"].append(batch.session_of(of_session, manifests.of_session(self.command_line), end))
                 batch.keep_session(folder, end.description, of_session, len(manifest["sessions"]))
             if end.nodes:

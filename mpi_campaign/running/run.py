@@ -99,6 +99,7 @@ class Campaign:
         self.say(f"{', '.join(toolchain.toolchain for toolchain in resolved)}; network {network}")
         self.say(*environ.summary(environ.kept_out(), environ.requested()))
         plan = make_plan(self.options, resolved, network, *placed, built=False)
+        self._check_networks(plan)
         system_sizes.read(system_sizes.path_of(self.output, self.options.system))  # refused before anything is measured
         notes += plan.skips()
         notes += filter(None, [plan.too_short()])
@@ -243,6 +244,18 @@ class Campaign:
         self.options = replace(options, toolchains=tuple(dict.fromkeys(names)))
         return list(resolved.values())
 
+    def _check_networks(self, plan: Plan) -> None:
+        """Refuse to go on with a run over other networks than it was begun over. Raises CampaignError."""
+        if self.resume is None:
+            return
+        begun = {str(case.get("network")) for case in run_folders.read_manifest(self.resume).get("cases") or []}
+        now = {case.network for case in plan.cases}
+        if begun and not now <= begun:
+            raise CampaignError(
+                f"run '{self.resume.run}' was begun over {', '.join(sorted(begun))}, and here it would go on over "
+                f"{', '.join(sorted(now - begun))}: go on where it was begun, or begin a new run"
+            )
+
     def _skipped(self) -> list[str]:
         return [f"skipped {text}: {str(error).removeprefix(text).lstrip(': ')}" for text, error in self.not_had.items()]
 
@@ -335,7 +348,7 @@ class Campaign:
                 cut_off = dict.fromkeys((case.stem for case in plan.to_measure), broken)
                 manifest["cases"] = list(results(folder, plan, [], cut_off=cut_off, unchecked=unchecked))
                 return self._close(folder, manifest, interrupted=build.interrupted)
-        plan = self._plan_again(folder, plan, resolved, manifest)
+        plan = self._plan_again(folder, plan, resolved, manifest, unchecked)
         self._note(manifest, same_sizes.recall(folder, plan))
         launches = len(plan.to_measure)
         numbers = {BENCHMARKS[case.benchmark].points(*grid_of(plan.options)) for case in plan.to_measure}
@@ -348,11 +361,17 @@ class Campaign:
         plan = done.plan
         manifest["cases"] = list(
             results(
-                folder, plan, done.outcomes, interrupted=done.interrupted, cut_off=done.cut_off, unchecked=unchecked
+                folder,
+                plan,
+                done.outcomes,
+                interrupted=done.interrupted,
+                cut_off=done.cut_off,
+                unchecked=done.unchecked,
             )
         )
         manifest["finished_utc"] = run_folders.now_utc()
-        self._note(manifest, same_sizes.keep(folder, plan, self.sizes_of, partial(is_good, folder, done.outcomes)))
+        checked = partial(is_good, folder, done.outcomes, unchecked=done.unchecked)
+        self._note(manifest, same_sizes.keep(folder, plan, self.sizes_of, checked))
         return self._close(folder, manifest, interrupted=done.interrupted)
 
     def _note(self, manifest: dict[str, Any], lines: list[str]) -> None:
@@ -376,7 +395,14 @@ class Campaign:
         self.say(*notes)
         run_folders.write_manifest(folder, manifest)
 
-    def _plan_again(self, folder: RunFolder, plan: Plan, resolved: list[Toolchain], manifest: dict[str, Any]) -> Plan:
+    def _plan_again(
+        self,
+        folder: RunFolder,
+        plan: Plan,
+        resolved: list[Toolchain],
+        manifest: dict[str, Any],
+        unchecked: Collection[str],
+    ) -> Plan:
         """The plan after the builds, which show what collectives each library lacks. Raises CampaignError where no case
         is left. A new run then leaves no folder behind."""
         try:
@@ -388,7 +414,7 @@ class Campaign:
         self._note(manifest, new_plan.skips(but=plan.skipped))
         manifest["case_budget_seconds"] = new_plan.case_budget_seconds
         manifest["reframe_command"] = shlex.join([*self._command(folder, new_plan), "--run"])
-        manifest["cases"] = list(results(folder, new_plan, []))
+        manifest["cases"] = list(results(folder, new_plan, [], unchecked=unchecked))
         run_folders.write_manifest(folder, manifest)
         return new_plan
 

@@ -1,7 +1,7 @@
 """Follow a ReFrame session: what runs, how far it is, how long it still takes."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 
 from mpi_campaign.archive import run_folders
@@ -24,6 +24,8 @@ BUILDS = {
 }
 HARVEST_SECONDS = 60.0
 """How often records are gathered while the session goes on. It takes time from the next launch, which runs already."""
+TAKING_OVER_SECONDS = 1.0
+"""About so long ReFrame takes for a case that the run has already."""
 DEPENDENCIES_FAILED = "dependencies failed"
 """ReFrame's reason for skipping a test whose fixture failed."""
 
@@ -43,19 +45,24 @@ class Watch:
         self.not_built: set[str] = set()  # environments
         self.launched = 0.0  # Unix time; an older record belongs to the launch before
         self.harvested = time.monotonic()
+        self.there: Collection[str] = ()
 
-    def measure(self, rounds: Sequence[Round]) -> None:
-        """Only the cases of these rounds are measured."""
+    def measure(self, rounds: Sequence[Round], there: Collection[str]) -> None:
+        """Only the cases of these rounds are measured, but for some that are taken over.  there: their stems."""
+        self.there = there
         self.cases = [case for case in self.cases if any(turn.has(case) for turn in rounds)]
-        seconds = sum(map(self.plan.expected_seconds, self.cases))
-        self.countdown = Countdown(len(self.cases), seconds)
+        self.countdown = Countdown(len(self.cases), sum(map(self._expected_seconds, self.cases)))
+
+    def _expected_seconds(self, case: Case) -> float:
+        seconds = self.plan.expected_seconds(case)
+        return min(seconds, TAKING_OVER_SECONDS) if case.stem in self.there else seconds
 
     def begin_again(self, rounds: Sequence[Round]) -> None:
         """All cases of these rounds are still to be measured, also those that have ended."""
         before, self.running = self.cases, None
         self.cases = [case for case in self.plan.to_measure if case in before or any(turn.has(case) for turn in rounds)]
         back = [case for case in self.cases if case not in before]
-        self.countdown.put_back(len(back), sum(map(self.plan.expected_seconds, back)))
+        self.countdown.put_back(len(back), sum(map(self._expected_seconds, back)))
 
     def _case(self, event: Event) -> Case | None:
         """The case that an event's launch measures; None where nothing is launched: a build, a `basic` that its fixture
@@ -79,7 +86,7 @@ class Watch:
         if event.what == "RUN":
             self.running = case
             self.launched = time.time()
-            self.countdown.begin(self.plan.expected_seconds(case))
+            self.countdown.begin(self._expected_seconds(case))
             self.on_tick()
             return
         taken = self.countdown.end()

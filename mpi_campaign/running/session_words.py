@@ -52,7 +52,8 @@ def of_round(
         "oversubscribe": "yes" * options.oversubscribe,
         "peer_prefix": ":".join(options.peer_prefixes),
         "calibrate": options.calibrate,
-        "resume_from": str(folder.partial / "records") if resumed else "",
+        # Of two parts of a round, the first has measured what ReFrame makes tests of in the second too.
+        "resume_from": str(folder.partial / "records") if resumed or turn.stems is not None else "",
         "repeat": str(turn.repeat) if turn.repeat > 1 else "",
     }
     variables |= {name: value for name, value in unusual.items() if value}

@@ -32,7 +32,7 @@ LONGEST_SECONDS = 45.0
 TOLERANCE = 1.05
 """A ratio nearer to the bound than this may come out on its other side: the program is simpler than the benchmark."""
 APPLICATION, PROGRAM = "application", "program"
-_REPEAT = re.compile(r", repeat \d+")
+_REPEAT = re.compile(r" \(repeat \d+\)|, repeat \d+")
 _OF_LAUNCH = (
     "toolchain", "provider", "environment", "repeat", "case", "result", "reason", "message", "fail_phase", "record",
 )  # fmt: skip
@@ -96,7 +96,7 @@ class Shown:
     def repetitions(self) -> int:
         """An odd number of repetitions, so that the median is one of them."""
         fitting = int(LONGEST_SECONDS / max(self.values["seconds"], 1e-9)) - WARM_UP
-        return (min(fitting, MOST_REPETITIONS) - 1) // 2 * 2 + 1
+        return (max(1, min(fitting, MOST_REPETITIONS)) - 1) // 2 * 2 + 1
 
 
 def case_of(run: Run, words: str) -> Case:

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 from mpi_campaign import ROOT
 from mpi_campaign.children import environ
 from mpi_campaign.errors import CampaignError
+from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.placement import NodeShape, Numbers, first
 from mpi_campaign.libraries.settings import Hosts
 from mpi_campaign.networks import registry as networks
@@ -25,6 +26,9 @@ from mpi_campaign.systems.nodes_in_hand import InHand
 from mpi_campaign.this_machine import machine
 
 SYSTEMS = ROOT / "systems"
+
+TAKEN = {"reports", "general", "baseline", "last", *CONFIGURATIONS}
+"""Words that mean something else in places where a system may be named."""
 
 # The scheduler, by ReFrame's name, that launches on this machine.
 LOCAL = "local"

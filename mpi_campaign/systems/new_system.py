@@ -27,7 +27,6 @@ from mpi_campaign.toolchains.spack.matrix import Line
 from postprocess.drawing.text import first_of, plural
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
-RESERVED = ("general",)
 SHOWN_NAMES = 8
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -53,10 +52,10 @@ def write(
     launcher: by ReFrame's name, of a system with Slurm.  Raises CampaignError for an illegal name, where the folder
     exists and `force` is not given, or where the scheduler cannot be described.
     """
-    if not NAME.fullmatch(name) or name in RESERVED:
+    if not NAME.fullmatch(name) or name in known_systems.TAKEN:
         raise CampaignError(
             f"'{name}' is no name for a system: lower-case letters, digits, - and _, a letter first, at most 32; not "
-            f"{', '.join(RESERVED)}"
+            f"{', '.join(sorted(known_systems.TAKEN))}"
         )
     folder = known_systems.SYSTEMS / name
     if folder.exists() and not force:

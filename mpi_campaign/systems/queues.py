@@ -123,9 +123,10 @@ def cancel(scheduler: Scheduler, jobs: Sequence[str]) -> None:
     if not jobs:
         return
     answer = asking.ask([*scheduler.cancel, *jobs], env=environ.built(environ.SESSION), seconds=ASKING_SECONDS)
-    unknown = bool(scheduler.unknown_job) and scheduler.unknown_job in answer.stderr  # one of them has ended long ago
-    may_go_on = scheduler.states and not answer.good and any(state(scheduler, job) in (THERE, SILENT) for job in jobs)
-    if answer.trouble or (may_go_on and not unknown):
+    # Where the batch system cannot be asked, a refusal may mean that the jobs have ended.
+    asked = jobs if scheduler.states and not answer.good else ()
+    may_go_on = any(state(scheduler, job) in (THERE, SILENT) for job in asked)
+    if answer.trouble or may_go_on:
         says = "" if answer.trouble else "says: "
         raise CampaignError(
             f"{plural(len(jobs), 'job')} not cancelled ({', '.join(jobs)}): {' '.join(scheduler.cancel)} "

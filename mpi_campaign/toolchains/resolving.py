@@ -29,7 +29,7 @@ from mpi_campaign.children import asking, environ, packages
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import registry
 from mpi_campaign.libraries.identity import wrong_launcher
-from mpi_campaign.libraries.versions import numbers
+from mpi_campaign.libraries.versions import is_final, numbers, order
 from mpi_campaign.processes import locks
 from mpi_campaign.toolchains.spack.build import Build
 
@@ -142,7 +142,7 @@ def expanded(text: str, say: Callable[[str], None]) -> list[str]:
     released, is_listed = _released(family)
     if not is_listed:
         say(f"{text}: no package registry answers, so these are the releases that were fetched earlier")
-    final = [version for version in released if _is_final(version) and numbers(version) > (0, 0, 0)]
+    final = [version for version in released if is_final(version) and numbers(version) > (0, 0, 0)]
     last = {numbers(version): version for version in reversed(final)}
     chosen = [last[one] for one in sorted(last) if low <= one and (not high or one[: len(high)] <= high)]
     if not chosen:
@@ -158,11 +158,8 @@ def _released(family: str) -> tuple[list[str], bool]:
     if listed:
         return listed[1].split(", "), True
     fetched = [other.version for other in load() if (other.family, other.provider) == (family, "wheels")]
-    return sorted((version for version in fetched if "+" not in version), key=numbers, reverse=True), False
-
-
-def _is_final(version: str) -> bool:
-    return not re.search("a|b|rc|dev", version)
+    plain = (version for version in fetched if "+" not in version)
+    return sorted(plain, key=order, reverse=True), False
 
 
 def resolve(spec: Spec, say: Callable[[str], None]) -> Toolchain:
@@ -372,10 +369,12 @@ def existing(spec: Spec, say: Callable[[str], None] = lambda _text: None) -> Spe
         return replace(plain, version=f"{plain.version}{spec.flavour}")
     released, is_listed = _released(spec.family)
     asked = spec.version.removeprefix("v")
-    final = list(filter(_is_final, released))
+    final = list(filter(is_final, released))
     fits = [version for version in final if asked == NEWEST or version.startswith(f"{asked}.")]
     if not fits and asked not in released:
-        if is_listed or asked == NEWEST:
+        if not is_listed and asked == NEWEST:
+            raise CampaignError(f"{spec.toolchain}: no package registry answers, and none was fetched earlier")
+        if is_listed:
             raise CampaignError(lacking_wheel(f"(from versions: {', '.join(released) or 'none'})", spec))
         return spec  # pip says why it cannot be had
     newest = Spec(spec.family, asked if asked in released else fits[0], None)

@@ -14,7 +14,7 @@ from pathlib import Path
 from mpi_campaign import STATE, files
 from mpi_campaign.children import asking
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.libraries.versions import numbers
+from mpi_campaign.libraries.versions import numbers, order
 from mpi_campaign.toolchains import resolving
 
 BUILT = STATE / "revisions"
@@ -45,16 +45,22 @@ def of_toolchains(words: Sequence[str], provider: str, say: Callable[[str], None
     if len(words) > 2 or provider != "wheels":
         return Series(tuple(words))
     good, bad = (resolving.existing(resolving.parse(text), say) for text in words)
-    if good.prefix or bad.prefix or good.family != bad.family or good.family not in resolving.WHEELS:
+    kinds = {(spec.family, spec.flavour) for spec in (good, bad)}
+    if good.prefix or bad.prefix or len(kinds) > 1 or good.family not in resolving.WHEELS:
         raise CampaignError(
             f"{words[0]} and {words[1]} are not two releases of a library: name those between them too, in order, or "
             "give --build"
         )
     first, last = numbers(good.version), numbers(bad.version)
-    if first >= last:
+    if order(good.version) >= order(bad.version):
         raise CampaignError(f"{good.toolchain} is not before {bad.toolchain}: the good one comes first")
     ends = (".".join(map(str, end)) for end in (first, last))
-    return Series(tuple(resolving.expanded(f"{good.family}@{':'.join(ends)}", say)))
+    try:
+        releases = resolving.expanded(f"{good.family}@{':'.join(ends)}", say)
+    except CampaignError:  # both are candidates, or no registry answers
+        releases = []
+    between = [f"{name}{good.flavour}" for name in releases if first < numbers(name.partition("@")[2]) < last]
+    return Series((good.toolchain, *between, bad.toolchain))
 
 
 @dataclass(frozen=True)
@@ -104,17 +110,16 @@ class Builder:
         facts = "\0".join((str(self.repository), self.library, self.command))
         place = BUILT / f"{self.library}-{name}-{hashlib.sha256(facts.encode()).hexdigest()[:8]}"
         prefix, log = place / "prefix", place / "build.log"
+        with resolving.locked(self.say):  # a second campaign waits here, and finds it built
+            if not (place / DONE).exists() and not (place / FAILED).exists():
+                self.say(f"building {name}, its output in {log}")
+                shutil.rmtree(place, ignore_errors=True)
+                prefix.mkdir(parents=True)
+                command = self.command.replace(REVISION, revision).replace(PREFIX, shlex.quote(str(prefix)))
+                done = asking.ask(["sh", "-c", command], env=os.environ, seconds=BUILD_SECONDS, cwd=self.repository)
+                log.write_text(f"{command}\n{done.text}")
+                why = f"{name} does not build: {done.why} (to try again, delete {place})"
+                files.write_atomically(place / (DONE if done.good else FAILED), "" if done.good else why)
         if why := files.read(place / FAILED):
             raise CampaignError(why)
-        if not (place / DONE).exists():
-            self.say(f"building {name}, its output in {log}")
-            shutil.rmtree(place, ignore_errors=True)
-            prefix.mkdir(parents=True)
-            command = self.command.replace(REVISION, revision).replace(PREFIX, shlex.quote(str(prefix)))
-            done = asking.ask(["sh", "-c", command], env=os.environ, seconds=BUILD_SECONDS, cwd=self.repository)
-            log.write_text(f"{command}\n{done.text}")
-            if not done.good:
-                (place / FAILED).write_text(f"{name} does not build: {done.why}")
-                raise CampaignError(f"{name} does not build: {done.why}")
-            (place / DONE).touch()
         return f"{self.library}@git.{name}={prefix}"  # a hash may begin with digits, as a version does

@@ -168,6 +168,10 @@ def run(asked: HistoryRequest, root: Path, html: Path | None, *, as_json: bool) 
     return EXIT_FAILED if findings.ringing else EXIT_GOOD
 
 
+class NoLaunchesError(CampaignError):
+    """There are runs, and none has a launch that can be looked at."""
+
+
 def find(asked: HistoryRequest, root: Path, acknowledged_in: Path | None = None) -> Found:
     """The alarms of a side's runs. A run that is not complete counts with the cases that it has, unless it still
     grows. Raises CampaignError.
@@ -202,7 +206,7 @@ def find(asked: HistoryRequest, root: Path, acknowledged_in: Path | None = None)
     of_side = searched(series_of(launches, metrics)) if len(launches) else []
     series = [each for each in of_side if _is_of(side, *each.toolchains)]
     if not (series or silent):
-        raise CampaignError(f"no run has a launch{of}: see what they have with ./campaign results list")
+        raise NoLaunchesError(f"no run has a launch{of}: see what they have with ./campaign results list")
     changes = changes_of(series, asked.limits)
     still = {change.name for change in standing(changes, series, asked.limits)}
     acknowledged_by_case = {system: _by_case(entries) for system, entries in entries_of.items()}

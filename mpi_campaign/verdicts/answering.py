@@ -14,7 +14,7 @@ import pandas as pd
 from mpi_campaign.archive import consistency, earlier_launches, references, run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.libraries.versions import NEWER_THAN_ALL, numbers
+from mpi_campaign.libraries.versions import NEWER_THAN_ALL
 from mpi_campaign.verdicts import sides
 from mpi_campaign.verdicts.comparing import Found, Manifest, compared, tells_maps
 from mpi_campaign.verdicts.sides import Side
@@ -70,9 +70,10 @@ def _libraries(folder: RunFolder, manifest: Manifest, table: pd.DataFrame, earli
     it: all against all would be hundreds of pairs, of which nobody asks most. Branches and commits are no releases."""
     names = sorted(table["toolchain"].unique())
     by_library: dict[str, list[str]] = defaultdict(list)
-    for name in sorted(names, key=lambda name: numbers(name.partition("@")[2])):
-        if numbers(name.partition("@")[2]) != (NEWER_THAN_ALL,):
-            by_library[name.partition("@")[0]].append(name)
+    for name in sorted(names, key=lambda name: sides.release(name)[1]):
+        library, (version, *_) = sides.release(name)
+        if version != (NEWER_THAN_ALL,):
+            by_library[library].append(name)
     many = {library: releases for library, releases in by_library.items() if len(releases) > MOST_RELEASES}
     older = {name for releases in many.values() for name in releases[:-1]}
 
@@ -125,8 +126,7 @@ def _command(*words: str | RunFolder) -> str:
     """The command, of whose words the last one is the run."""
     *first, folder = words
     assert isinstance(folder, RunFolder)
-    elsewhere = () if folder.root == run_folders.RESULTS else ("--output", str(folder.root))
-    return shlex.join(["./campaign", *map(str, first), folder.run, *elsewhere])
+    return shlex.join(["./campaign", *map(str, first), folder.run]) + run_folders.elsewhere_words(folder.root)
 
 
 def _before(folder: RunFolder, manifest: Manifest, earlier: pd.DataFrame) -> Question | None:
@@ -150,12 +150,14 @@ def _before(folder: RunFolder, manifest: Manifest, earlier: pd.DataFrame) -> Que
 
 def _baseline(folder: RunFolder, manifest: Manifest, earlier: pd.DataFrame) -> tuple[Question | None, str]:
     """This run against the runs from which the references of its system were made; or why not, in a line."""
-    if not references.path_of(folder.system).is_file():
+    if not references.path_of(folder.system).is_file() or folder.root.is_relative_to(run_folders.PUBLIC_COPIES):
         return None, ""
     words = f"{folder.system},{sides.BASELINE}"
     try:
         side = sides.parse(words, folder.root)
         runs = tuple(run for run in side.runs or () if run != folder)
+        if not runs:  # it is the baseline
+            return None, ""
         pairs = _beside(
             folder,
             manifest,

@@ -85,7 +85,7 @@ def make(runs: Sequence[RunFolder]) -> References:
     for (test, bound, name, sizes), by_run in sorted(
         values.items(), key=lambda item: (item[0][0], item[0][2], item[0][1].metric, -len(item[1]))
     ):
-        if name in sizes_of and sizes:
+        if name in sizes_of and sizes and sizes != sizes_of[name]:
             left_out[f"{bound.metric} on other sizes than most runs have"] += sum(map(len, by_run.values()))
             continue
         if len(numbers := _units(by_run)) < LEAST_LAUNCHES:
@@ -160,7 +160,8 @@ def reference_of(bound: Bound, values: Sequence[float]) -> list[Any]:
         return [0, None, round(max(high, 0.0) + bound.margin, 4), "ratio"]  # ReFrame takes no bound below 0
     middle = float(np.median(values))
     if bound.better == "larger":
-        return [round(middle, 4), round(low / (1 + bound.margin) / middle - 1, 4), None, "ratio"]
+        least = max(low / (1 + bound.margin) / middle - 1, -1.0)  # nor one below nothing
+        return [round(middle, 4), round(least, 4), None, "ratio"]
     return [round(middle, 4), None, round(high * (1 + bound.margin) / middle - 1, 4), "ratio"]
 
 

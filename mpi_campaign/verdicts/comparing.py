@@ -91,6 +91,12 @@ def run(asked: ComparisonRequest, root: Path, form: str, files: Mapping[str, Pat
     return show(pairs, facts, form, files, every=asked.every)
 
 
+def pinned(asked: ComparisonRequest, root: Path) -> ComparisonRequest:
+    """The request with the runs that `last` names now. Raises CampaignError."""
+    words = tuple(sides.pinned(each, root) for each in asked.words)
+    return replace(asked, words=words, within=sides.pinned(asked.within, root) if asked.within else "")
+
+
 def show(
     pairs: Pairs, facts: Sequence[tuple[str, str]], form: str, files: Mapping[str, Path], *, every: bool = False
 ) -> int:
@@ -112,7 +118,10 @@ def show(
 def _confirmed(asked: ComparisonRequest, pairs: Pairs, root: Path) -> Pairs:
     """The comparison, in which nothing is called slower that was the same or faster again."""
     ((sides_, first),) = pairs.items()
-    again, _ = of_sides(replace(asked, words=(asked.words[0], asked.again), within="", again=""), root)
+    try:
+        again, _ = of_sides(replace(asked, words=(asked.words[0], asked.again), within="", again=""), root)
+    except CampaignError as error:  # what was measured again failed
+        return {sides_: replace(first, remarks=(*first.remarks, f"not confirmed by {asked.again}: {error}"))}
     return {sides_: confirmed(first, next(iter(again.values())), asked.again)}
 
 
@@ -167,9 +176,11 @@ def write(path: Path, text: str) -> None:
 def where_made(manifests: Sequence[Json]) -> list[str]:
     """Where runs were made, and with what, a line for each."""
     return [
-        f"`{one['run']}`: {one['host']['cpu']}, {plural(one['host']['cores'], 'core')}, {one['host']['os']}, "
-        f"{one['started_utc'][:10]}, commit `{one['campaign']['commit'][:8]}`"
+        f"`{one['run']}`: {host.get('cpu', 'CPU unknown')}, {plural(host.get('cores', 0), 'core')}, "
+        f"{host.get('os', 'system unknown')}, {str(one.get('started_utc'))[:10]}, "
+        f"commit `{str((one.get('campaign') or {}).get('commit'))[:8]}`"
         for one in manifests
+        for host in [one.get("host") or {}]
     ]
 
 
@@ -188,7 +199,8 @@ def of_sides(asked: ComparisonRequest, root: Path) -> tuple[Pairs, list[tuple[st
         (f"runs of {side}", ", ".join(f"{system}/{run}" for system, run in sorted(_runs(table))))
         for side, table in zip(words, tables, strict=True)
     ]
-    manifests = _manifests({run for side in parsed for run in side.runs or ()}, tables, root)
+    named = [side for side in (*parsed, within) if side is not None]
+    manifests = _manifests({run for side in named for run in side.runs or ()}, tables, root)
     earlier = earlier_launches.beside(tables, root)
     found = list(map(Found, parsed, tables, manifests))
     pairs = {

@@ -15,14 +15,13 @@ from urllib.parse import urlparse
 
 import pandas as pd
 
-from mpi_campaign import STATE, __version__
+from mpi_campaign import __version__
 from mpi_campaign.archive import public_copy, rendering, run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
-from mpi_campaign.libraries.versions import numbers
 from mpi_campaign.processes import locks
 from mpi_campaign.processes.progress import Progress
-from mpi_campaign.verdicts import alarms, answering, comparing
+from mpi_campaign.verdicts import alarms, answering, comparing, sides
 from mpi_campaign.verdicts.alarms import HistoryRequest
 from mpi_campaign.verdicts.comparing import ComparisonRequest
 from postprocess.drawing import page
@@ -35,10 +34,9 @@ from postprocess.verdicts.verdict_page import SMALL, comparisons_view
 from postprocess.verdicts.verdict_page import render as render_verdicts
 
 INDEX = "index.json"
+LOCK = ".lock"
 REPORTED = ".reported.json"
 """In the folder of a site: of which runs it has the report, and of which state of the run."""
-PUBLIC = STATE / "public"
-"""The public copies of runs, which a site for everybody is made from."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +112,8 @@ def _check_site(site: Path) -> None:
     run_folders.check_outside(site)
     if site.exists() and not site.is_dir():
         raise CampaignError(f"{site} is no folder: give another one")
-    if site.is_dir() and any(site.iterdir()) and not (site / INDEX).exists() and not (site / REPORTED).exists():
+    others = site.is_dir() and any(path.name != LOCK for path in site.iterdir())
+    if others and not (site / INDEX).exists() and not (site / REPORTED).exists():
         raise CampaignError(f"{site} has other files: give a new folder, or that of a site")
 
 
@@ -123,18 +122,26 @@ def _locked(site: Path) -> Iterator[None]:
     """Keep a site for this process alone. Raises CampaignError where it cannot be written."""
     try:
         site.mkdir(parents=True, exist_ok=True)
-        with run_folders.open_lock(site / ".lock") as lock, locks.held(lock, f"another campaign writes {site}", print):
+        with run_folders.open_lock(site / LOCK) as lock, locks.held(lock, f"another campaign writes {site}", print):
+            if not (site / REPORTED).exists():
+                page.write(site / REPORTED, "{}\n")  # from now on it is a site, even if this is interrupted
             yield
     except OSError as error:
-        raise CampaignError(f"{site} cannot be written ({error.strerror}): give another folder") from error
+        what = error.filename or site
+        raise CampaignError(f"{what} cannot be written or read ({error.strerror})") from error
 
 
 def _public_copies(folders: list[RunFolder], root: Path, progress: Progress) -> list[RunFolder]:
     """Public copies of runs that are complete. A copy is made once. Raises CampaignError where no run is complete."""
-    copies, of_archive = [], hashlib.sha256(str(root.resolve()).encode()).hexdigest()[:12]
+    copies: list[RunFolder] = []
+    place = run_folders.PUBLIC_COPIES / hashlib.sha256(str(root.resolve()).encode()).hexdigest()[:12]
+    published = {(folder.system, folder.run) for folder in folders}
+    for old in run_folders.runs(place):
+        if old.system in {folder.system for folder in folders} and (old.system, old.run) not in published:
+            shutil.rmtree(old.archived)  # its run was deleted
     for number, folder in enumerate(folders, 1):
         progress.status(f"public copy {number} of {len(folders)}")
-        copy = RunFolder(PUBLIC / of_archive, folder.system, folder.run)
+        copy = RunFolder(place, folder.system, folder.run)
         if folder.is_complete and not copy.is_complete:
             copy.archived.parent.mkdir(parents=True, exist_ok=True)
             partial = copy.archived.with_name(f".{folder.run}.{os.getpid()}")
@@ -161,7 +168,7 @@ def _system(name: str, folders: list[RunFolder], root: Path, progress: Progress)
     try:
         request = HistoryRequest(name, (), Limits(rate=HISTORY_RATE))
         findings = alarms.find(request, own[0].root, acknowledged_in=root)
-    except CampaignError as error:
+    except alarms.NoLaunchesError as error:
         progress.detail(f"{clean(name)} has no history: {error}")
         return System(name, nights, [], [], 0, "no history", "")
     noted = [
@@ -193,6 +200,7 @@ def _night(folder: RunFolder) -> Night:
         results.count("fail"),
         str(manifest.get("suite") or ""),
         tuple(dict.fromkeys(toolchains)),
+        aside=not manifest.keys().isdisjoint(run_folders.MARKS),
     )
 
 
@@ -249,7 +257,8 @@ def _reported(site: Path) -> dict[str, str]:
 def _write_comparison(system: System, folders: list[RunFolder], site: Path, progress: Progress) -> tuple[str, ...]:
     """Compare the newest version of each library, in the newest night that has more than one library. Returns the
     versions; none where there is nothing to compare."""
-    night = next((night for night in reversed(system.nights) if len(_newest_versions(night)) > 1), None)
+    nights = (night for night in reversed(system.nights) if not night.aside)
+    night = next((night for night in nights if len(_newest_versions(night)) > 1), None)
     if night is None:
         return ()
     folder = next(folder for folder in folders if (folder.system, folder.run) == (system.name, night.name))
@@ -268,8 +277,8 @@ def _write_comparison(system: System, folders: list[RunFolder], site: Path, prog
 def _newest_versions(night: Night) -> list[str]:
     """The newest version of each library of a night."""
     newest: dict[str, str] = {}
-    for toolchain in sorted(night.toolchains, key=lambda name: numbers(name.partition("@")[2])):
-        newest[toolchain.partition("@")[0]] = toolchain
+    for toolchain in sorted(night.toolchains, key=lambda name: sides.release(name)[1]):
+        newest[sides.release(toolchain)[0]] = toolchain
     return sorted(newest.values())
 
 

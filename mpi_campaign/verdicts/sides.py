@@ -29,24 +29,25 @@ from mpi_campaign.archive import consistency, references, run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
-from mpi_campaign.libraries.versions import numbers
+from mpi_campaign.libraries.versions import order
 from mpi_campaign.processes.progress import Progress
 from postprocess.drawing.text import clean, first_of, shortened
 from postprocess.records.run import Run
+from postprocess.verdicts.history import library_and_version
 from postprocess.verdicts.kept_launches import KeptLaunches
 from postprocess.verdicts.launches import launch_table
 
-TOOLCHAIN = re.compile(r"[A-Za-z][\w.+-]*@[\w.+^@-]+")
+TOOLCHAIN = re.compile(r"[A-Za-z][\w.+-]*@[\w.+^~@-]+")
 BASELINE = "baseline"
 DATES = re.compile(r"(?P<first>\d{4}-\d{2}-\d{2})?\.\.(?P<last>\d{4}-\d{2}-\d{2})?")
 
-# By what a side may name, the columns that differ with it. Between such sides, these columns do not identify a case.
 MOST_NAMED = 5
 """The most names of a kind that a message lists."""
 MOST_NEAR = 2
 """The most names that are suggested in the place of a wrong one."""
 LOG_INTERVAL_S = 10.0
 
+# By what a side may name, the columns that differ with it. Between such sides, these columns do not identify a case.
 ALONG = {
     "toolchain": ("toolchain", "provider"),
     "configuration": ("configuration", "given_up_cores"),
@@ -143,11 +144,31 @@ def _with(side: Side, word: str, root: Path, systems: Collection[str]) -> Side:
     try:
         run = run_folders.find(word, root, side.system)
     except CampaignError as error:
-        toolchains = _toolchains(filter(side.may_hold, run_folders.runs(root)))
+        toolchains = toolchains_of(filter(side.may_hold, run_folders.runs(root)))
         if versions := [name for name in toolchains if name.partition("@")[0] == word]:
-            return _of_library(side, word, max(versions, key=lambda name: (numbers(name.partition("@")[2]), name)))
+            return _of_library(side, word, max(versions, key=lambda name: (release(name)[0] == word, release(name)[1])))
         raise CampaignError(_no_side(word, toolchains, systems, error)) from error
     return _narrowed(side, word, runs=(run,))
+
+
+def release(toolchain: str) -> tuple[str, tuple[tuple[int, ...], bool, str]]:
+    """The library of a toolchain, with what tells its builds apart, and by what its releases are sorted: a candidate
+    comes before its release."""
+    library, version = library_and_version(toolchain)
+    return library, order(version)
+
+
+def pinned(words: str, root: Path) -> str:
+    """The words of a side with the run that `last` names now, so that they name it later too. Raises CampaignError."""
+
+    def is_last(part: str) -> bool:
+        return run_folders.LAST.fullmatch(part.rpartition("/")[2]) is not None
+
+    parts = words.split(",")
+    if any(map(is_last, parts)):
+        (run, *_) = parse(words, root).runs or ()
+        parts = [f"{run.system}/{run.run}" if is_last(part) else part for part in parts]
+    return ",".join(parts)
 
 
 def _no_side(word: str, toolchains: Sequence[str], systems: Collection[str], error: CampaignError) -> str:
@@ -173,12 +194,12 @@ def _there_are(toolchains: Sequence[str], lacking: str) -> str:
 def check_known(sides: Iterable[Side], runs: Iterable[RunFolder]) -> None:
     """Refuse a side with a toolchain that no run has. Raises CampaignError."""
     asked = [side.toolchain for side in sides if side.toolchain]
-    toolchains = _toolchains(runs) if asked else []
+    toolchains = toolchains_of(runs) if asked else []
     if lacking := [toolchain for toolchain in asked if toolchain not in toolchains]:
         raise CampaignError(f"no run has {clean(lacking[0])}; {_there_are(toolchains, lacking[0])}")
 
 
-def _toolchains(runs: Iterable[RunFolder]) -> list[str]:
+def toolchains_of(runs: Iterable[RunFolder]) -> list[str]:
     """The toolchains of runs, by name. A person sees how far the reading is."""
     names: set[str] = set()
     for _run, manifest in manifests(runs):
@@ -338,7 +359,7 @@ def _launches(side: Side, table: pd.DataFrame, kept: Sequence[RunFolder], proble
     launches = side.launches(table, filter(side.may_hold, kept))
     if launches.empty:
         why = "".join(f"; {line}" for line in shortened(problems))
-        toolchains = _toolchains(kept)
+        toolchains = toolchains_of(kept)
         what = "see what there is with ./campaign results list"
         if side.toolchain and toolchains and side.toolchain not in toolchains:
             what = f"in these runs {_there_are(toolchains, side.toolchain)}"

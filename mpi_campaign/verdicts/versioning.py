@@ -24,8 +24,9 @@ from postprocess.records.reading import load_header
 from postprocess.records.run import cases_of, is_as_asked
 from postprocess.records.storage import record_files
 from postprocess.verdicts import versions
-from postprocess.verdicts.compare import over_all
-from postprocess.verdicts.compare_text import Pairs
+from postprocess.verdicts.compare import KEY, over_all
+from postprocess.verdicts.compare_text import Pairs, sides_of
+from postprocess.verdicts.launches import numbered, with_keys
 from postprocess.verdicts.verdict_page import render
 
 _LAUNCH = re.compile(r"\.r\d+(?=\.)")
@@ -71,8 +72,8 @@ def run(
 def _of_library(names: Iterable[str], library: str, since: str) -> list[str]:
     """The releases of a library, since one of them or all, in order."""
     least = numbers(since) if since else ()
-    by_name = {name: numbers(name.partition("@")[2]) for name in set(names) if name.partition("@")[0] == library}
-    return sorted((name for name in by_name if by_name[name] >= least), key=lambda name: (by_name[name], name))
+    places = {name: place for name in set(names) for of, place in [sides.release(name)] if of == library}
+    return sorted((name for name, (version, *_) in places.items() if version >= least), key=places.__getitem__)
 
 
 def _measured(runs: Sequence[RunFolder]) -> list[tuple[Case, str]]:
@@ -106,15 +107,14 @@ def _failures(measured: Sequence[tuple[Case, str]], releases: Sequence[str]) -> 
 
 
 def _own_changes(runs: Sequence[RunFolder], pairs: Pairs) -> dict[str, list[str]]:
-    """What each release but the first one changed by itself, as its records tell. Raises CampaignError."""
+    """What each release but the first one changed by itself, as its records tell."""
     headers: dict[str, dict[str, Header]] = defaultdict(dict)
-    try:
-        for path in (path for folder in dict.fromkeys(runs) for path in record_files(folder.path / "records")):
+    for path in (path for folder in dict.fromkeys(runs) for path in record_files(folder.path / "records")):
+        with contextlib.suppress(RecordError):  # it is told with the launches
             header = load_header(path)
             headers[header.toolchain][_LAUNCH.sub("", path.name.partition(".")[2])] = header
-    except RecordError as error:
-        raise CampaignError(str(error)) from error
-    return {after: versions.own_changes(headers[before], headers[after]) for before, after in pairs}
+    neighbours = itertools.pairwise(sides_of(pairs))
+    return {after: versions.own_changes(headers[before], headers[after]) for before, after in neighbours}
 
 
 def _steps(
@@ -134,6 +134,8 @@ def _steps(
             f"./campaign run --toolchain '{library}@*' measures all of them in turn{others}"
         )
     manifests = {folder.run: run_folders.read_manifest(folder) for folder in runs}
+    key = [name for name in KEY if name in table and name not in sides.ALONG["toolchain"]]
+    table = table.assign(case=numbered(with_keys(table), key)[0])
     found = {
         name: Found(side, side.launches(table, runs), manifests)
         for name in names
@@ -142,8 +144,26 @@ def _steps(
     systems = {folder.system for folder in runs}
     earlier = earlier_launches.of(systems.pop(), runs[0].root, runs[0].run) if len(systems) == 1 else None
     of_maps = tells_maps(table)
-    pairs = {
-        (a, b): compared(found[a], found[b], chosen, earlier=earlier, of_maps=of_maps)
-        for a, b in itertools.pairwise(names)
-    }
+    pairs = {names: compared(*both, chosen, earlier=earlier, of_maps=of_maps) for names, both in _pairs(found).items()}
     return dict(zip(pairs, over_all(list(pairs.values())), strict=True))
+
+
+def _pairs(found: Mapping[str, Found]) -> dict[tuple[str, str], tuple[Found, Found]]:
+    """Each release with the one before it; and, where releases lack cases, as they failed, the first one after these
+    with the last one before them, which then have these cases alone. Of releases in order, with launches by `case`."""
+    names = list(found)
+    place = {name: number for number, name in enumerate(names)}
+    pairs = {(a, b): (found[a], found[b]) for a, b in itertools.pairwise(names)}
+    last: dict[int, str] = {}
+    across: dict[tuple[str, str], set[int]] = defaultdict(set)
+    for name in names:
+        for case in set(found[name].launches["case"]):
+            before = last.get(case, name)
+            if place[name] - place[before] > 1:
+                across[before, name].add(case)
+            last[case] = name
+    for both, cases in across.items():
+        whole = (found[name] for name in both)
+        a, b = (replace(one, launches=one.launches[one.launches["case"].isin(cases)]) for one in whole)
+        pairs[both] = (a, b)
+    return dict(sorted(pairs.items(), key=lambda pair: (place[pair[0][1]], place[pair[0][0]])))

@@ -384,7 +384,7 @@ def _each_told(noted: Iterable[tuple[Cell, str]], cells: Sequence[Cell]) -> list
 
 def _told(each: Sequence[tuple[str, Cell]], cells: Sequence[Cell]) -> str:
     """Notes that differ in their numbers alone, in a line."""
-    of_note = [cell for _, cell in each]
+    of_note = list({id(cell): cell for _, cell in each}.values())
     like = " or so" * (len({note for note, _ in each}) > 1)
     return clean(f"{each[0][0]}{like} ({_where(of_note, cells)})")
 

@@ -137,6 +137,12 @@ class Metric:
         """The least difference that matters, where the effect is a difference."""
         return limits.least_difference if self.least is None else self.least
 
+    def times_least(self, effect: float, limits: Limits) -> float:
+        """An effect in units of the least that matters."""
+        if self.ratio:
+            return abs(math.log(effect)) / math.log1p(limits.least_ratio)
+        return abs(effect) / self.least_difference(limits)
+
     def has_effect(self, values: Floats) -> NDArray[np.bool_]:
         """Whether an effect can be formed of each value: it is finite and, for a ratio, above 0."""
         return (values > 0) & (values < math.inf) if self.ratio else abs(values) < math.inf

@@ -22,6 +22,7 @@ from postprocess.families.sampled import Sampling
 from postprocess.records.description import Described, descriptions
 from postprocess.records.header import NAMED, Header, named_cores_of, repeat_of
 from postprocess.records.record import RecordFile
+from postprocess.records.run import failed_reasons
 from postprocess.statistics.launches import likely
 from postprocess.statistics.launches import over_launches as of_launches
 from postprocess.statistics.metrics import Estimate
@@ -41,8 +42,8 @@ LAST_COLUMNS = (
 """The columns that end each row: those of `columns_of_point`."""
 
 
-Rows: TypeAlias = Callable[[Any, str], Iterable[Row]]
-"""Makes the rows of a record, from the record and the reason why it failed, which is empty where it did not."""
+Rows: TypeAlias = Callable[[Any, Sequence[str]], Iterable[Row]]
+"""Makes the rows of a record, from the record and `failed_reasons` of its case."""
 
 
 def with_own(family: str, columns: Sequence[str]) -> tuple[str, ...]:
@@ -89,7 +90,8 @@ def maker(
 
     def table(records: Sequence[Any], failed: Mapping[str, tuple[str, str]] | None = None) -> pd.DataFrame:
         why = {name: reason for name, (_, reason) in (failed or {}).items()}
-        every = [row for record in records for row in _with_own(record, rows(record, why.get(record.name, "")))]
+        reasons = [(record, failed_reasons(why.get(record.name, ""))) for record in records]
+        every = [row for record, failed_why in reasons for row in _with_own(record, rows(record, failed_why))]
         made = pd.DataFrame(list(then(every)), columns=list(columns))
         typed: pd.DataFrame = made.astype(dict.fromkeys(("valid", "reliable", *truths), bool)).copy()
         return typed

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from postprocess.records.fields import Json, Positive
+from postprocess.records.fields import Json, Positive, fail
 
 LARGEST_NUMBER = 1_000_000
 """The largest number of repeats or cores that is believed."""
@@ -186,6 +186,13 @@ class Header:
     own: Json = field(default_factory=dict)
     metadata: Json = field(default_factory=dict)
     where: str = field(default="", repr=False, compare=False)
+
+    def planned_text(self, name: str) -> str:
+        """The value of a parameter that all points share. Raises RecordError where it is not one text."""
+        values = self.plan.parameters.get(name, ())
+        if len(values) != 1 or not isinstance(values[0], str):
+            fail(self.where, f"plan.parameters.{name} is not one text")
+        return values[0]
 
 
 def bucket_ns(header: Header) -> int:

@@ -72,12 +72,10 @@ def starved_words(manifest: Mapping[str, Any], case: Mapping[str, Any]) -> str:
     sessions = manifest.get("sessions")
     hosts = [host, *(_object(_object(one).get("host")) for one in (sessions if isinstance(sessions, list) else ()))]
     cpu_limits = [float(cpus) for one in hosts if isinstance(cpus := one.get("cgroup_cpus"), int | float)]
-    cores_of_host, ranks = (
-        _count(part.get(name), usual) for part, name, usual in ((host, "cores", 0), (options, "ranks", 2))
-    )
-    asked = options.get("threads_per_rank")
-    threads = asked[0] if isinstance(asked, list) and len(asked) == 1 else 0
-    cores = ranks * (_count(case.get("cores_per_rank"), 0) or _count(threads, 0) or max(1, cores_of_host // ranks))
+    cores_of_host = _count(host.get("cores"), 0)
+    per_node, threads = (_count(_single(options.get(name)), 0) for name in ("ranks_per_node", "threads_per_rank"))
+    ranks = _count(case.get("ranks_per_node"), 0) or per_node or _count(options.get("ranks"), 2)
+    cores = ranks * (_count(case.get("cores_per_rank"), 0) or threads or max(1, cores_of_host // ranks))
     cores = min(cores, cores_of_host) if cores_of_host else cores
     if not cpu_limits or not is_starved(min(cpu_limits), cores):
         return ""
@@ -96,6 +94,11 @@ def differences(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str
 
 def _object(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+def _single(asked: object) -> object:
+    """The value of an option that may be repeated, where it was given once."""
+    return asked[0] if isinstance(asked, list) and len(asked) == 1 else None
 
 
 def _count(value: object, usual: int) -> int:

@@ -22,6 +22,9 @@ NIGHT_RATE = 1 / 365
 """The same of what the newest nights say, of all series of a history together, in a night: in a year without any change
 something rings in one night."""
 
+LARGEST_LEAST = 10.0
+"""The largest difference that may be called the least that matters."""
+
 CONCLUSIVE = 0.02
 """The largest width of a median's interval, relative to the median, on a machine that supports conclusions. It also
 limits the share of the time that others take, because a share of that size cannot move a median further."""
@@ -39,9 +42,9 @@ class Limits:
     rate: float = FALSE_DISCOVERY_RATE
 
     def __post_init__(self) -> None:
-        if not 0 < self.least_ratio <= 10:
+        if not 0 < self.least_ratio <= LARGEST_LEAST:
             raise ValueError(f"{self.least_ratio:g} is no least ratio: above 0, at most 10 (0.03 is 3 %)")
-        if not 0 < self.least_difference <= 10:
+        if not 0 < self.least_difference <= LARGEST_LEAST:
             raise ValueError(f"{self.least_difference:g} is no least difference: above 0, at most 10")
         if not 0 < self.rate < 1:
             raise ValueError(f"{self.rate:g} is no false-discovery rate: between 0 and 1")

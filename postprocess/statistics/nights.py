@@ -256,9 +256,10 @@ class _Candidate:
         if of_period.size and (p_value := math.exp(min(0.0, most - of_period.max()))) < DOUBT:
             which = int(np.argmax(of_period))
             wave = _waves(self.values).values(which, likely)
-            rest, _ = _Candidate(self.values - wave)._best(likely)
+            without = _Candidate(self.values - wave)
+            rest, _ = without._best(likely)
             of = Wave(float(PERIODS[which]), float(np.ptp(wave)), p_value)
-            return States(rest, likely, of, self.middle)
+            return States(rest, likely, of, self.middle + without.middle)
         return States(best, likely, None, self.middle) if best.places else None
 
     def _best(self, likely: Floats) -> tuple[_Steps, float]:

@@ -189,7 +189,8 @@ def finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _twice(names: Sequence[str]) -> str | None:
+def twice_in(names: Sequence[str]) -> str | None:
+    """A name that is there more than once."""
     return next((name for name in names if names.count(name) > 1), None)
 
 
@@ -201,7 +202,7 @@ class UniqueKeys(_SafeLoader):  # type: ignore[misc]
     """A loader that refuses a key that is there twice, as YAML does. PyYAML itself takes the last one."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        twice = _twice([key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)])
+        twice = twice_in([key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)])
         if twice is not None:
             raise yaml.constructor.ConstructorError(None, None, f"'{twice}' is there twice", node.start_mark)
         return dict(super().construct_mapping(node, deep))
@@ -220,7 +221,7 @@ def read_criteria(path: Path) -> Criteria:
     if extra := set(document) - {"title", "criteria"}:
         raise CriteriaError(f"{path.name}: '{clean(extra.pop())}' is unknown; there are: title, criteria")
     criteria = tuple(criterion_of(one, number) for number, one in enumerate(document["criteria"], 1))
-    twice = _twice([criterion.name for criterion in criteria])
+    twice = twice_in([criterion.name for criterion in criteria])
     if twice is not None:
         raise CriteriaError(f"{path.name}: two criteria are named '{clean(twice)}'")
     return Criteria(str(document.get("title") or path.stem), criteria)
@@ -479,12 +480,18 @@ def _taken(one: Criterion, rows: pd.DataFrame) -> tuple[float, float, float]:
     """The value of a criterion over some rows, and its interval.
 
     A median or mean is made of each launch. From LEAST_LAUNCHES on the interval contains how much these differ; of
-    fewer launches, of an extreme, and of what has the same value in all launches, it is that of the points.
+    fewer launches, of an extreme, of what is infinite in some launch, and of what has the same value in all launches,
+    it is that of the points.
     """
-    by_launch = _by_launch(one, rows)
-    if len(by_launch) >= LEAST_LAUNCHES and len({value for value, *_ in by_launch.values()}) > 1:
-        return over_launches(*np.transpose(list(by_launch.values()))).numbers
+    by_launch = list(_by_launch(one, rows).values())
+    if len({value for value, *_ in by_launch}) > 1 and _make_an_interval(by_launch):
+        return over_launches(*np.transpose(by_launch)).numbers
     return _estimate(one, rows)
+
+
+def _make_an_interval(launches: Sequence[tuple[float, float, float]]) -> bool:
+    """Whether there are launches enough, and none whose value is infinite: over others it would be left out."""
+    return len(launches) >= LEAST_LAUNCHES and all(math.isfinite(value) for value, *_ in launches)
 
 
 def _estimate(one: Criterion, rows: pd.DataFrame) -> tuple[float, float, float]:
@@ -521,9 +528,9 @@ def _quotient(one: Criterion, rows: pd.DataFrame, others: pd.DataFrame) -> tuple
     assert one.over is not None
     above, below = _by_launch(one, rows), _by_launch(one.over, others)
     quotients = [_divided(above[number], below[number]) for number in above if number in below]
-    if len(quotients) >= LEAST_LAUNCHES:
-        if any(math.isnan(value) for value, *_ in quotients):
-            return math.nan, math.nan, math.nan
+    if len(quotients) >= LEAST_LAUNCHES and any(math.isnan(value) for value, *_ in quotients):
+        return math.nan, math.nan, math.nan
+    if _make_an_interval(quotients):
         return over_launches(*np.transpose(quotients)).numbers
     return _divided(_taken(one, rows), _taken(one.over, others))
 

@@ -3,7 +3,7 @@ has become slower. Sentences and matrices that count the verdicts of `compare`; 
 
 from __future__ import annotations
 
-import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -12,7 +12,6 @@ import pandas as pd
 from postprocess.drawing.text import clean, first_of, shortened
 from postprocess.families import registry
 from postprocess.families.family import Metric
-from postprocess.statistics.limits import Limits
 from postprocess.verdicts.compare import FASTER, METRICS, SLOWER, UNKNOWN, Comparison
 from postprocess.verdicts.compare_text import (
     Pairs,
@@ -20,8 +19,8 @@ from postprocess.verdicts.compare_text import (
     effect_words,
     interval_words,
     names_of,
-    reasons,
     target_words,
+    too_wide,
 )
 from postprocess.verdicts.tallies import Tally, tally
 from postprocess.verdicts.verdict_page import cell_css
@@ -170,17 +169,10 @@ def _worst(comparison: Comparison) -> str:
     slower = comparison.rows[comparison.rows["verdict"] == SLOWER].to_dict("records")
     if not slower:
         return ""
-    row = max(slower, key=lambda one: _size(METRICS[one["metric"]], one["effect"], comparison.limits))
+    row = max(slower, key=lambda one: METRICS[one["metric"]].times_least(one["effect"], comparison.limits))
     case = " ".join(filter(None, [*names_of(row), *target_words(row)]))
     change = f"{METRICS[row['metric']].title} {effect_words(row['metric'], row['effect'])} {interval_words(row)}"
     return f"; most of all {case}: {change}"
-
-
-def _size(metric: Metric, effect: float, limits: Limits) -> float:
-    """An effect in units of the least that counts."""
-    if metric.ratio:
-        return abs(math.log(effect)) / math.log1p(limits.least_ratio)
-    return abs(effect) / metric.least_difference(limits)
 
 
 def undecided(answers: Answers) -> str:
@@ -188,13 +180,21 @@ def undecided(answers: Answers) -> str:
     pairs = [pair for question in answers.questions for pair in question.pairs.items()]
     if all(comparison.decided == len(comparison.rows) for _, comparison in pairs):
         return ""
-    every = replace(pairs[0][1], rows=pd.concat([comparison.rows for _, comparison in pairs], ignore_index=True))
-    unknown, total = every.count(UNKNOWN), len(every.rows)
-    reason, often = next(iter(reasons(every).items()))
+    unknown, total = (sum(counts) for counts in zip(*((c.count(UNKNOWN), len(c.rows)) for _, c in pairs), strict=True))
+    why: Counter[str] = Counter()
+    for _, comparison in pairs:
+        why.update(comparison.rows.loc[comparison.rows["verdict"] == UNKNOWN, "reason"])
+    ((reason, often),) = why.most_common(1)
+    if not reason:  # how many launches it would take differs
+        reason = too_wide(max((comparison for _, comparison in pairs), key=_count_of_too_wide))
     silent = [clean(f"{b} against {a}") for (a, b), comparison in pairs if not comparison.decided]
     nothing = f", nothing of {first_of(silent, MOST_NAMES)}" if silent else ""
     words = f"{unknown} of {total} comparisons could not be decided{nothing}"
     return f"{words}; most often ({often} of {unknown}): {clean(reason)}"
+
+
+def _count_of_too_wide(comparison: Comparison) -> int:
+    return int(((comparison.rows["verdict"] == UNKNOWN) & (comparison.rows["reason"] == "")).sum())
 
 
 def lines(answers: Answers) -> list[str]:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from postprocess.drawing.columns import aligned
-from postprocess.drawing.text import clean, duration, plural, ratio, short, shortened, without_common
+from postprocess.drawing.text import clean, duration, plural, quotient, ratio, short, shortened, without_common
 from postprocess.families import registry
 from postprocess.families.axes import UNUSUAL, configuration_words
 from postprocess.families.family import Axis
@@ -233,10 +233,10 @@ def names_of(row: Mapping[Any, Any]) -> list[str]:
 
 
 def value_words(metric: str, value: float) -> str:
-    """A side's value: a duration or a ratio."""
+    """A side's value: a duration, a ratio, or a number of any size."""
     if math.isnan(value):
         return ""
-    return duration(value) if metric.endswith("_ns") else ratio(value)
+    return duration(value) if metric.endswith("_ns") else quotient(value) if "_per_" in metric else ratio(value)
 
 
 def axes_in_use(cases: pd.DataFrame) -> tuple[Axis, ...]:

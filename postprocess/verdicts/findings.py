@@ -46,6 +46,7 @@ from postprocess.verdicts.acceptance import (
     criterion_of,
     judge,
     troubles_of,
+    twice_in,
 )
 
 HOLDS, DOES_NOT_HOLD, DEPENDS = "holds", "does not hold", "depends on the library"
@@ -145,9 +146,7 @@ def read(paper_key: str, text: str) -> tuple[Finding, ...]:
     if not isinstance(document, dict) or not isinstance(document.get("findings"), list):
         raise FindingsError(f"{paper_key} has no list 'findings'")
     found = tuple(_finding(paper_key, one) for one in document["findings"])
-    names = [one.name for one in found]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
+    if (twice := twice_in([one.name for one in found])) is not None:
         raise FindingsError(f"{paper_key}: two findings are named '{clean(twice)}'")
     return found
 
@@ -287,7 +286,9 @@ def _of_libraries(
             continue
         table = library.over(family, finding.networks)
         if len(table):
-            (result,) = judge(Criteria("", (criterion,)), {family: table}, (), library.troubles)
+            where = finding.networks
+            troubles = [one for one in library.troubles if "network" not in one or _is_over(str(one["network"]), where)]
+            (result,) = judge(Criteria("", (criterion,)), {family: table}, (), troubles)
             yield name, result
 
 
@@ -297,8 +298,12 @@ def rows_of(table: pd.DataFrame, finding: Finding, library: str) -> pd.DataFrame
 
 
 def _over(rows: pd.DataFrame, networks: Sequence[str]) -> pd.DataFrame:
-    over: pd.DataFrame = rows[rows["network"].map(kind_of).isin(networks)] if networks else rows
+    over: pd.DataFrame = rows[rows["network"].map(lambda network: _is_over(network, networks)).astype(bool)]
     return over
+
+
+def _is_over(network: str, networks: Sequence[str]) -> bool:
+    return not networks or kind_of(network) in networks
 
 
 def _controlled(result: Result, control: Result | None) -> Result:

@@ -70,7 +70,7 @@ class Change:
     @property
     def key(self) -> tuple[str, ...]:
         """The key of its series."""
-        return _key(self.case, self.metric)
+        return _series_key(self.case, self.metric)
 
     @property
     def own_key(self) -> tuple[str, ...]:
@@ -145,8 +145,8 @@ class Series:
 
     @cached_property
     def key(self) -> tuple[str, ...]:
-        """The columns that name its case, as ``name=value``, and the metric."""
-        return _key(self.case, self.metric)
+        """The system, the columns that name its case, as ``name=value``, and the metric."""
+        return _series_key(self.case, self.metric)
 
     @property
     def own_keys(self) -> list[tuple[str, ...]]:
@@ -156,7 +156,12 @@ class Series:
         ]
 
 
+def _series_key(case: Mapping[str, Any], metric: str) -> tuple[str, ...]:
+    return (f"system={case.get('system', '')}", *_key(case, metric))
+
+
 def _key(case: Mapping[str, Any], metric: str) -> tuple[str, ...]:
+    """What names a case and a metric in the alarms of a system that were acknowledged."""
     family = registry.FAMILY_OF[metric]
     others = [axis for axis in family.axes if axis.of != "launch" and axis.name in case]
     unusual = [one.name for one in others if not one.is_usual(case[one.name])]
@@ -321,7 +326,8 @@ def searched(series: Sequence[Series]) -> list[Series]:
     number = {night: place for place, night in enumerate(sorted({run[:DAY] for one in series for run in one.runs}))}
     nights = [np.array([number[run[:DAY]] for run in one.runs], np.int64) for one in series]
     of_name: dict[tuple[Any, ...], int] = {}
-    family = [of_name.setdefault((*map(one.case.get, FAMILY), one.metric), len(of_name)) for one in series]
+    alike = ("system", *FAMILY)
+    family = [of_name.setdefault((*map(one.case.get, alike), one.metric), len(of_name)) for one in series]
     last = newest(values, nights, [states.places if states else () for states in found], family)
     return [
         replace(one, states=states, newest=of_last) for one, states, of_last in zip(series, found, last, strict=True)

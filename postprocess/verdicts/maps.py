@@ -46,7 +46,8 @@ def of_maps(
         )
         table[metric.name] = np.exp(found) if metric.ratio else found
         table[f"{metric.name}{MEASURED}"] = np.bincount(number, np.isfinite(value)) > 0
-    whole: pd.DataFrame = table.assign(**{axis.name: 0 for axis in SIZES}, **dict.fromkeys(STATE, True))
+    good = dict.fromkeys((name for name in STATE if name not in table), True)
+    whole: pd.DataFrame = table.assign(**{axis.name: 0 for axis in SIZES}, **good)
     return whole
 
 

@@ -42,7 +42,8 @@ _SPARK_NIGHTS = 60
 @dataclass(frozen=True)
 class Night:
     """A run.  name: of the run.  began_utc: as ``2026-11-27T01:00:00Z``.  ended: its status.  good, bad: the numbers of
-    its cases that passed and that failed; others were skipped.  suite, toolchains: what it measured."""
+    its cases that passed and that failed; others were skipped.  suite, toolchains: what it measured.  aside: whether it
+    measured cases of another run again, or two libraries until they were told apart."""
 
     name: str
     began_utc: str
@@ -51,6 +52,7 @@ class Night:
     bad: int
     suite: str
     toolchains: tuple[str, ...]
+    aside: bool = False
 
     @property
     def state(self) -> str:
@@ -93,8 +95,8 @@ class System:
 
     @property
     def newest(self) -> Night:
-        """The newest night."""
-        return self.nights[-1]
+        """The newest night, as long as there is one, not what was measured aside."""
+        return next((night for night in reversed(self.nights) if not night.aside), self.nights[-1])
 
     @property
     def state(self) -> str:
@@ -217,9 +219,8 @@ def spark_of(series: Sequence[Series]) -> Spark | None:
     x = np.linspace(2, _SPARK_WIDTH - 2, values.size)
     y = _SPARK_HEIGHT - 3 - (_SPARK_HEIGHT - 6) * (values - low) / reach
     words = _relative_words(metric)
-    said = (
-        f"{METRICS[metric].title}: {words(low)} to {words(high)} of its usual value over {plural(values.size, 'night')}"
-    )
+    nights = plural(values.size, "night")
+    said = f"{METRICS[metric].title}: {words(low)} to {words(high)} against its usual value over {nights}"
     return Spark(" ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True)), said)
 
 
@@ -386,16 +387,18 @@ def feed_entries(systems: Sequence[System]) -> list[dict[str, str]]:
     for system in systems:
         began = {night.name: night.began_utc for night in system.nights}
         grouped: dict[tuple[str, str], list[Noted]] = defaultdict(list)
+        series_of_key = {each.key: each for each in system.series}
         for noted in system.changes:
             if noted.rings:
                 grouped[noted.change.run, noted.explained].append(noted)
         for (run, explained), alike in grouped.items():
             first = alike[0].change
+            cases = {case_of(series_of_key[noted.change.key]) for noted in alike}
             named = ", ".join(filter(None, names_of({**first.case, "metric": first.metric})))
             entries.append(
                 {
                     "id": f"{system.name}/{run}/{first.name}",
-                    "title": f"{system.name}: {plural(len(alike), 'case')} slower since {run}: {named}",
+                    "title": f"{system.name}: {plural(len(cases), 'case')} slower since {run}: {named}",
                     "text": explained or "nothing else changed",
                     "address": f"{system.name}/alarms.html",
                     "updated": began.get(run, system.newest.began_utc),

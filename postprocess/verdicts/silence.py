@@ -131,7 +131,8 @@ def _why(manifest: Mapping[str, Any], case: Mapping[Any, Any], *, alone: bool) -
 
     alone: whether another version of the library is measured, so that only the version of the map counts.
     """
-    asked = [entry for entry in cases_of(dict(manifest)) if _is_of(entry, case, alone=alone)]
+    every = (entry for entry in cases_of(dict(manifest)) if entry.get("result") != "skip")
+    asked = [entry for entry in every if _is_of(entry, case, alone=alone)]
     if not asked:
         return ""
     version = str(asked[-1].get("toolchain"))

@@ -44,7 +44,7 @@ class Failure:
 Failures: TypeAlias = Mapping[str, Mapping[str, Failure]]
 """By the name that a case has with any release, and by the release."""
 
-KEY = "[]: 95 % interval; (): against the release before; ?: it cannot be told whether it differs from that"
+KEY = "[]: 95 % interval; (): against the last release before it that has the case; ?: whether it differs is not told"
 MOST_DRAWN = 40
 """The most cases that a page draws."""
 
@@ -60,6 +60,11 @@ class Step:
     @property
     def changed(self) -> bool:
         return self.row["verdict"] in (SLOWER, FASTER)
+
+    @property
+    def size(self) -> float:
+        """How often it is what counts, so that steps of all metrics can be put in order."""
+        return METRICS[self.row["metric"]].times_least(self.row["effect"], Limits())
 
     @property
     def mark(self) -> str:
@@ -108,7 +113,7 @@ class Case:
 
 
 def cases_of(pairs: Pairs) -> list[Case]:
-    """The cases of the comparisons of neighbours, those with the largest steps first."""
+    """The cases of the comparisons of releases, those with the largest steps first."""
     found: dict[tuple[str, ...], Case] = {}
     for (before, after), comparison in pairs.items():
         axes = [axis for axis in POINT_AXES if axis.name in comparison.rows]
@@ -119,15 +124,7 @@ def cases_of(pairs: Pairs) -> list[Case]:
             case.values.setdefault(before, Value.of(row, "a"))
             case.values[after] = Value.of(row, "b")
             case.steps[after] = Step(before, after, row)
-    return sorted(found.values(), key=lambda case: -max(map(_size, case.changes), default=0.0))
-
-
-def _size(step: Step) -> float:
-    """How large a step is, so that steps of all metrics can be put in order: how often what counts."""
-    effect, metric, limits = step.row["effect"], METRICS[step.row["metric"]], Limits()
-    if metric.ratio:
-        return float(abs(np.log(effect)) / np.log1p(limits.least_ratio))
-    return float(abs(effect) / metric.least_difference(limits))
+    return sorted(found.values(), key=lambda case: -max((step.size for step in case.changes), default=0.0))
 
 
 def own_changes(before: Mapping[str, Header], after: Mapping[str, Header]) -> list[str]:

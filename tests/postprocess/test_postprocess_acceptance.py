@@ -172,6 +172,12 @@ def test_a_quotient_is_of_launches_side_by_side(tmp_path: Path) -> None:
     assert (few.low, few.high) == pytest.approx((2 * 0.99 / 1.01, 2 * 1.01 / 0.99))
 
 
+def test_launches_in_which_a_bound_is_never_reached_are_not_left_out(tmp_path: Path) -> None:
+    never = of_launches([math.inf, math.inf, math.inf, 8.0], [])
+    (result,) = judge(one(tmp_path, *QUOTIENT[:2], "at_most: 16"), never, [])
+    assert (result.verdict, result.value) == (FAIL, math.inf)
+
+
 @pytest.mark.parametrize(
     ("tables", "why"),
     [

@@ -638,6 +638,7 @@ def test_all_points_of_a_map_tell_what_none_of_them_tells() -> None:
     assert (of_points.loc[of_points["metric"] == "t_measured_ns", "verdict"] == SLOWER).mean() < 0.5
     found = compare(before, after, of_maps=True)
     assert len(found.rows[found.rows["metric"] == "t_measured_ns"]) == 8
+    assert not found.rows["oversubscribed"].any()
     assert verdicts(found) == {SLOWER}
     assert verdicts(found, "r_overhead") == {SAME}
     assert found.rows.loc[found.rows["metric"] == "t_measured_ns", "effect"].mean() == pytest.approx(1.08, rel=0.02)

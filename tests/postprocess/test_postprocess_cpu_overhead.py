@@ -182,7 +182,7 @@ def test_a_setting_is_the_cause_only_of_what_several_launches_show(tmp_path: Pat
     slow = (9000, 10000, 11000)
     assert "; that is from 1 launch of each, and launches differ, so the cause cannot be told" in of((1000,), (9000,))
     assert "rises from" in of((1000, 1100, 1200), slow)
-    assert of((1000, 1100, 1200), slow).count("that holds in all launches, 3 or more of each") == 1
+    assert of((1000, 1100, 1200), slow).count("that is over 3 launches or more of each") == 1
     assert "rises" not in of((1000, 1100, 12000), slow)
 
 

@@ -53,6 +53,15 @@ def test_a_change_is_found_in_the_run_where_it_was(at: int) -> None:
     assert change.runs == (at, 60 - at)
 
 
+def test_a_change_stands_beside_the_same_case_on_another_system() -> None:
+    here = with_changes(nights({0: 1.5, 20: 1.2}, metric="gain"))
+    other = with_changes(nights({0: 1.5}, metric="gain"))
+    there = replace(other, case={**other.case, "system": "there"})
+    changes = changes_of([here])
+    assert [change.run for change in changes] == [here.runs[20]]
+    assert standing(changes, [here, there]) == standing(changes, [there, here]) == changes
+
+
 def test_what_is_undone_no_longer_stands() -> None:
     series = with_changes(nights({0: 1e7, 20: 1.2e7, 40: 1e7}))
     changes = changes_of([series])

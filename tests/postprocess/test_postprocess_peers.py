@@ -19,7 +19,6 @@ from postprocess.families.peers.output import FORMATS, LAUNCH_END, PeerResult, r
 from postprocess.families.peers.record import (
     PeerHeader,
     load_peer_record,
-    peer_records_of,
     peer_wire_bytes,
     write_peer_record,
 )
@@ -422,7 +421,7 @@ def test_a_peer_stands_beside_our_cell_of_the_same_size_on_the_diagonal(tmp_path
     run = load_run(folder)
     assert run.problems == ()
     assert len(run.of("nbc_overlap")) == 2
-    seen = peer_records_of(run)
+    seen = registry.read(run, registry.BY_NAME["peers"])
     assert seen.problems == ()
     records = seen.records
     table = peers_table(records, points_of(run))
@@ -467,7 +466,7 @@ def test_a_peer_without_ours_says_so_and_no_peer_at_all_too(tmp_path: Path) -> N
     folder, sizes = two_configurations(tmp_path)
     peer(folder, "basic", (result("imb_nbc", sizes[0], 30.0, 15.0, 15.0), RESULTS[1]), toolchain="mpich@9.9.9")
     run = load_run(folder)
-    table = peers_table(peer_records_of(run).records, points_of(run))
+    table = peers_table(registry.read(run, registry.BY_NAME["peers"]).records, points_of(run))
     remarks = [peer_remarks(row) for row in table.to_dict("records")]
     assert remarks[0] == ["no valid point of ours at this size"]
     assert remarks[1] == ["no valid point of ours at this size", f"IMB-NBC 2021.11: {RESULTS[1].reason}"]
@@ -479,7 +478,7 @@ def test_the_closest_size_is_taken_and_named(tmp_path: Path) -> None:
     folder, sizes = two_configurations(tmp_path)
     peer(folder, "basic", (result("imb_nbc", sizes[-1] + 3, 30.0, 15.0, 15.0),))
     run = load_run(folder)
-    (record,), points = peer_records_of(run).records, points_of(run)
+    (record,), points = registry.read(run, registry.BY_NAME["peers"]).records, points_of(run)
     (row,) = peers_table([record], points).to_dict("records")
     assert row["our_message_bytes"] == sizes[-1]
     assert any(remark.startswith("ours at ") for remark in peer_remarks(row))
@@ -496,9 +495,9 @@ def test_a_bad_record_of_a_peer_does_not_lose_the_others(tmp_path: Path) -> None
     manifest["checksums"]["records/imb_nbc.basic.jsonl"] = "sha256:" + "0" * 64
     (folder / "manifest.json").write_text(json.dumps(manifest))
     run = load_run(folder)
-    records, problems = peer_records_of(run).records, peer_records_of(run).problems
-    assert [record.header.configuration for record in records] == ["basic"]
-    assert problems == ("cut.jsonl: cut off: no footer",)
+    read = registry.read(run, registry.BY_NAME["peers"])
+    assert [record.header.configuration for record in read.records] == ["basic"]
+    assert read.problems == ("cut.jsonl: cut off: no footer",)
     assert run.problems == (f"{whole.name}: not the file that was archived: its checksum differs",)
     assert len(run.of("nbc_overlap")) == 2
 

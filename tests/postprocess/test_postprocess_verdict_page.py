@@ -97,13 +97,22 @@ def shown(browser: webdriver.Chrome, css: str = "tbody tr[data-k]") -> int:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_asks_nothing_of_anyone_and_complains_of_nothing(
-    pages: dict[str, Path], browser: webdriver.Chrome, name: str
-) -> None:
+def test_a_page_is_sound(pages: dict[str, Path], browser: webdriver.Chrome, name: str) -> None:
+    """It asks nothing of anyone, complains of nothing, has names for a screen reader, and fits a phone."""
     open_at(browser, pages[name])
     assert [url for url in requests(browser) if not url.startswith(("file:", "about:"))] == []
     assert log(browser, "browser") == []
     assert browser.find_elements(By.TAG_NAME, "img") == []
+    nodes = browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    told = [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in nodes if not node["ignored"]]
+    used = [one for one in told if one[0] in ("link", "button", "checkbox", "searchbox", "region", "heading", "Figure")]
+    assert used
+    assert [role for role, words in used if not words.strip()] == []
+    assert len(browser.find_elements(By.TAG_NAME, "h1")) == 1
+    metrics = {"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    open_at(browser, pages[name])
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= 360
 
 
 def test_a_comparison_is_filtered_and_its_address_keeps_the_choice(
@@ -161,14 +170,6 @@ def test_without_a_script_all_of_it_is_there(pages: dict[str, Path], browser: we
     open_at(browser, pages["comparison"])
     assert shown(browser) == 72
     assert not browser.find_element(By.ID, "choose").is_displayed()
-
-
-def test_a_page_fits_a_phone(pages: dict[str, Path], browser: webdriver.Chrome) -> None:
-    metrics = {"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": True}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    for one in pages.values():
-        open_at(browser, one)
-        assert browser.execute_script("return document.documentElement.scrollWidth") <= 360
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -232,19 +233,6 @@ def test_every_page_fits_a_sheet_of_paper(pages: dict[str, Path], browser: webdr
         "return [...document.querySelectorAll('.tall, .wide')].filter(e => e.scrollHeight > e.clientHeight + 1).length"
     )
     assert browser.execute_script(cut) == 0
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_a_screen_reader_has_a_name_for_whatever_can_be_used(
-    pages: dict[str, Path], browser: webdriver.Chrome, name: str
-) -> None:
-    open_at(browser, pages[name])
-    nodes = browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
-    told = [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in nodes if not node["ignored"]]
-    used = [one for one in told if one[0] in ("link", "button", "checkbox", "searchbox", "region", "heading", "Figure")]
-    assert used
-    assert [role for role, words in used if not words.strip()] == []
-    assert len(browser.find_elements(By.TAG_NAME, "h1")) == 1
 
 
 def test_a_large_history_draws_the_largest_changes_and_says_so() -> None:

@@ -24,9 +24,8 @@ static void print_line(const char *prefix, const char *format, va_list arguments
     if (used < 0) {
         used = 0;
     }
-    int more = vsnprintf(line + used, sizeof line - 1 - (size_t)used, format, arguments);
+    vsnprintf(line + used, sizeof line - 1 - (size_t)used, format, arguments);
     size_t length = strlen(line);
-    (void)more;
     for (size_t i = 0; i < length; i++) {
         if (line[i] == '\n') {
             line[i] = ' ';

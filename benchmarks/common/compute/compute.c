@@ -39,14 +39,12 @@ struct compute_team {
 #define MOST_ORDER 16384
 
 static uint64_t matrix_elements(uint64_t order, int threads) {
-    (void)threads;
     return order * order;
 }
 
 /* Computes the columns [first, end) of C, which depend on A and on the same columns of B. */
 static void run_dgemm(struct compute_worker *worker, uint64_t order, uint64_t first, uint64_t end) {
 #ifdef WORK_SIMULATED /* a simulator knows how fast its host is */
-    (void)worker;
     smpi_execute_flops(2 * (double)(order * order) * (double)(end - first));
 #else
     const int n = (int)order;
@@ -65,7 +63,6 @@ enum { TIMES_CACHE = 4 };
 #define LEAST_TRIAD_BYTES (UINT64_C(12) << 20)
 
 static uint64_t vector_elements(uint64_t work_size, int threads) {
-    (void)work_size;
     const uint64_t bytes = TIMES_CACHE * topology_cache_share(threads);
     return (bytes > LEAST_TRIAD_BYTES ? bytes : LEAST_TRIAD_BYTES) / (ARRAYS * sizeof(double));
 }
@@ -77,7 +74,6 @@ static void triad(double *restrict a, const double *restrict b, const double *re
 }
 
 static void run_triad(struct compute_worker *worker, uint64_t size, uint64_t first, uint64_t end) {
-    (void)size;
     for (uint64_t left = end - first; left > 0;) {
         const uint64_t room = worker->elements - worker->next;
         const uint64_t count = left < room ? left : room;

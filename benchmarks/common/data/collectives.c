@@ -18,29 +18,22 @@ enum { GAP = 8 };
 /* ---- which data go where ---- */
 
 static int none(int rank, int ranks) {
-    (void)rank;
-    (void)ranks;
     return 0;
 }
 
 static int one(int rank, int ranks) {
-    (void)rank;
-    (void)ranks;
     return 1;
 }
 
 static int one_on_root(int rank, int ranks) {
-    (void)ranks;
     return rank == 0 ? 1 : 0;
 }
 
 static int one_off_root(int rank, int ranks) {
-    (void)ranks;
     return rank == 0 ? 0 : 1;
 }
 
 static int one_per_rank(int rank, int ranks) {
-    (void)rank;
     return ranks;
 }
 
@@ -49,27 +42,18 @@ static int one_per_rank_on_root(int rank, int ranks) {
 }
 
 static int one_per_neighbour(int rank, int ranks) {
-    (void)rank;
-    (void)ranks;
     return 2;
 }
 
 static int first_block(int block, int rank, int ranks) {
-    (void)block;
-    (void)rank;
-    (void)ranks;
     return 0;
 }
 
 static int same_block(int block, int rank, int ranks) {
-    (void)rank;
-    (void)ranks;
     return block;
 }
 
 static int own_block(int block, int rank, int ranks) {
-    (void)block;
-    (void)ranks;
     return rank;
 }
 
@@ -87,17 +71,14 @@ static int neighbour(int block, int rank, int ranks) {
 }
 
 static int all_ranks(int rank, int ranks) {
-    (void)rank;
     return ranks;
 }
 
 static int ranks_up_to_this(int rank, int ranks) {
-    (void)ranks;
     return rank + 1;
 }
 
 static int ranks_before_this(int rank, int ranks) {
-    (void)ranks;
     return rank;
 }
 

@@ -17,7 +17,6 @@
 #define GROUP_SECONDS 5.0
 
 static void end_process(int signal) {
-    (void)signal;
     _exit(PROGRAM_FAILED);
 }
 

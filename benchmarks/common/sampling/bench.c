@@ -169,7 +169,6 @@ static void prepare(void *context) {
 }
 
 static void time_communication_part(void *context, start_line *line, struct repetition *r) {
-    (void)line;
     time_communication(context, r);
 }
 
@@ -182,7 +181,6 @@ const struct repetition_part bench_communication = {
 
 static void time_computation_part(void *context, start_line *line, struct repetition *r) {
     struct bench *bench = context;
-    (void)line;
     time_computation(bench, &bench->work, r);
 }
 
@@ -190,7 +188,6 @@ const struct repetition_part bench_computation = {.prepare = prepare, .time = ti
 
 static void time_overlap_part(void *context, start_line *line, struct repetition *r) {
     struct bench *bench = context;
-    (void)line;
     time_overlap(bench, &bench->work, r);
 }
 

@@ -18,6 +18,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* How many elements an array has: the parts or the series of a kind. */
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
 /* The terms that one rank measured: durations, moments (local times when taken), or counts. A benchmark numbers its
  * terms itself. */
 enum { REPETITION_MOST_TERMS = 24 };

@@ -74,7 +74,6 @@ static struct size_point usual_sizes(const struct size_table *table, size_t coll
 
 static void take_usual(void *context, const struct size_table *table, size_t collective, size_t comm_target,
                        size_t comp_target) {
-    (void)context;
     table->points[size_table_point_index(table, collective, comm_target, comp_target)] =
         usual_sizes(table, collective, comm_target, comp_target);
 }

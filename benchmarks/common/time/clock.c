@@ -296,7 +296,6 @@ static void ask_within(clock_model *model, MPI_Comm comm, int parent, void *cont
 
 /* Looks for the parent's socket. */
 static void ask_for_socket(clock_model *model, MPI_Comm comm, int parent, void *context) {
-    (void)context;
     struct echo_card card;
     tell(comm, parent, CARD);
     MPI_CHECK(MPI_Recv(&card, sizeof card, MPI_BYTE, parent, TAG, comm, MPI_STATUS_IGNORE));

@@ -438,7 +438,7 @@ def _of_change(effect: Effect, setting: str, best: pd.Series[Any]) -> str:
     doubt = (
         f"; that is from {plural(fewest, 'launch')} of each, and launches differ, so the cause cannot be told"
         if fewest < limits.LEAST_LAUNCHES
-        else f"; that holds in all launches, {fewest} or more of each"
+        else f"; that is over {fewest} launches or more of each"
     )
     late = f", for which a rank comes late by {duration(best['lateness_ns'])}" if best["way"] == LATE else ""
     return (

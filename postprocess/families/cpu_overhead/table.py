@@ -52,7 +52,6 @@ from postprocess.families.cpu_overhead.loggp_record import LOGGP, LogGPRecord, l
 from postprocess.families.cpu_overhead.record import BLOCKING, ONCE, SOAKING, WORKING, CpuPoint, CpuRecord, cpu_record
 from postprocess.records.header import NAMED
 from postprocess.records.record import Record
-from postprocess.records.run import failed_reasons
 from postprocess.statistics import cpu_use, loggp
 from postprocess.statistics.metrics import UNKNOWN, Estimate, Floats, as_float, scaled, series_estimates
 
@@ -97,9 +96,8 @@ def any_record(record: Record) -> AnyRecord:
     return loggp_record(record) if record.header.benchmark == LOGGP else cpu_record(record)
 
 
-def _rows_of(record: AnyRecord, failed: str) -> Iterator[dict[str, Any]]:
-    reasons = failed_reasons(failed)
-    rows = loggp_table.loggp_rows(record, reasons) if isinstance(record, LogGPRecord) else _rows(record, reasons)
+def _rows_of(record: AnyRecord, failed: Sequence[str]) -> Iterator[dict[str, Any]]:
+    rows = loggp_table.loggp_rows(record, failed) if isinstance(record, LogGPRecord) else _rows(record, failed)
     for plain, estimates in rows:
         yield {
             **_ABSENT,
@@ -118,7 +116,9 @@ cpu_table = sampled_table.maker(
     COLUMNS, _rows_of, then=lambda rows: _with_predictions(loggp_table.with_runs(rows, _OF_LAUNCHES))
 )
 """One row per point of each record; the columns are COLUMNS."""
-_SAME_CASE = ("toolchain", "provider", "network", "configuration", "ranks", "nodes")
+_SAME_CASE = (
+    "toolchain", "provider", "network", "configuration", "ranks", "nodes", "threads_per_rank", "given_up_cores",
+)  # fmt: skip
 """What parameters and the collectives that they predict have in common."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -42,7 +42,6 @@ from postprocess.families.sampled_inside import different, observed, wrong
 from postprocess.families.sampled_table import estimate_of, leading
 from postprocess.records.fields import Positive
 from postprocess.records.record import Record, RecordFile, record_as
-from postprocess.records.run import failed_reasons
 from postprocess.statistics.metrics import series_estimate
 
 CLOCK_LIMIT = 0.01
@@ -93,9 +92,9 @@ def _reasons(point: GuidelinePoint, *, oversubscribed: bool) -> list[str]:
     return [*reasons, *reasons_of_times(point, CLOCK_LIMIT, shorter_ns, oversubscribed=oversubscribed)]
 
 
-def _rows(record: GuidelineRecord, failed: str) -> Iterator[sampled_table.Row]:
+def _rows(record: GuidelineRecord, failed: Sequence[str]) -> Iterator[sampled_table.Row]:
     for point in record.points:
-        reasons = [*failed_reasons(failed), *_reasons(point, oversubscribed=record.header.oversubscribed)]
+        reasons = [*failed, *_reasons(point, oversubscribed=record.header.oversubscribed)]
         calls = max(point.calls, 1)
         batch_ns = min(median(point.t_left_ns), median(point.t_right_ns)) if point.repetitions else 0
         bucket = within_bucket(record.header, batch_ns, point.vector_bytes * calls)

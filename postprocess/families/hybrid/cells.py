@@ -21,15 +21,14 @@ def cells_of(table: pd.DataFrame) -> list[Cell]:
     for points in cases(table):
         every, where = rows_of(points), place(first_of(points))
         for one in of_claims("", every):
-            of_claim = [row for row in every if row["operation"] == one["operation"] and row["timed"] == one["timed"]]
             found.append(
                 Cell(
                     where,
                     column=f"{one['operation']}, {one['kind']}",
                     word=WORDS.get(one["verdict"], CANNOT_TELL),
                     estimate=(one["ratio"], one["ratio_ci95_low"], one["ratio_ci95_high"]),
-                    counted=sum(not row["doubtful"] for row in of_claim),
-                    points=len(of_claim),
+                    counted=one["counted"],
+                    points=one["points"],
                     unit=" x",
                     par=1.0,
                     measure=MEASURE,

@@ -114,7 +114,7 @@ CLAIMS = (
 )  # fmt: skip
 _GROUP = [
     "toolchain", "provider", "network", "configuration", "ranks", "nodes", "shared_nodes", "nodes_are",
-    "virtual_node_ranks", "cache", "method",
+    "virtual_node_ranks", "cache", "method", "threads_per_rank", "given_up_cores",
 ]  # fmt: skip
 _POINT = [*_GROUP, SETTING, "operation", "variant", "timed", "message_bytes", "state", "best_state"]
 
@@ -217,7 +217,9 @@ def of_claims(library: str, rows: Sequence[dict[str, Any]]) -> Iterator[dict[str
         for operation in claim.operations:
             covered = [row for row in rows if claim.covers(row) and row["operation"] == operation]
             if any(math.isfinite(row[claim.column]) for row in covered):
-                yield {"library": library, "operation": operation, **_judged(covered, claim)}
+                counted = sum(not row["doubtful"] for row in covered)
+                counts = {"points": len(covered), "counted": counted}
+                yield {"library": library, "operation": operation, **counts, **_judged(covered, claim)}
 
 
 def lacking(rows: Sequence[Mapping[str, Any]], settings: Sequence[str], first_bytes: int, last_bytes: int) -> str:

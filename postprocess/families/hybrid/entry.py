@@ -104,7 +104,8 @@ def _view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
 
 _CASE = [
     "toolchain", "provider", "configuration", "network", "ranks", "shared_nodes", "nodes_are",
-    axes.VIRTUAL_NODE_RANKS.name, axes.CACHE.name, axes.METHOD.name, "operation", "variant",
+    axes.VIRTUAL_NODE_RANKS.name, axes.CACHE.name, axes.METHOD.name, "threads_per_rank", "given_up_cores", "operation",
+    "variant",
 ]  # fmt: skip
 VERDICT_HEADS = ("library", "collective", "variant", f"{FASTER} at", f"{SLOWER} at", CANNOT_TELL)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from postprocess.families.hybrid.operations import OPERATIONS
-from postprocess.families.sampled import Sampling, point_as, times_of
+from postprocess.families.sampled import Sampling, median, point_as, times_of
 from postprocess.records.fields import Fields, Nanoseconds, Positive, fail
 from postprocess.records.reading import loads
 from postprocess.records.record import Point, Record, RecordFile, check_family, record_as
@@ -29,6 +29,8 @@ WINDOW_BYTES: Mapping[str, int] = {
     "memory_create_8_bytes_ns": 8, "memory_create_64_kib_ns": 65536, "memory_create_1_mib_ns": 1048576,
 }  # fmt: skip
 """The windows whose making is timed, ascending."""
+
+_NONE = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,18 +78,13 @@ class HybridRecord(RecordFile):
     @property
     def comm_create_ns(self) -> float:
         """The median time of making the communicators; NaN if it was not measured."""
-        return _median(times for name, times in self.one_off_ns.items() if name == "comm_create_ns")
+        return median(self.one_off_ns.get("comm_create_ns", _NONE))
 
     def memory_create_ns(self, buffer_bytes: int) -> float:
         """The median time of making the memory of a node for a buffer of this size: that of the smallest window that
         was timed and has room for it, or of the largest one; NaN likewise."""
         name = next((name for name, room in WINDOW_BYTES.items() if room >= buffer_bytes), list(WINDOW_BYTES)[-1])
-        return _median([self.one_off_ns[name]] if name in self.one_off_ns else [])
-
-
-def _median(times: Iterable[Nanoseconds]) -> float:
-    every = [value for one in times for value in one]
-    return float(np.median(every)) if every else math.nan
+        return median(self.one_off_ns.get(name, _NONE))
 
 
 def hybrid_record(record: Record) -> HybridRecord:
@@ -126,7 +123,7 @@ def _point(point: Point) -> HybridPoint:
         HybridPoint,
         point,
         ("operation", "variant", "message_bytes"),
-        calls={batch: own.positive(f"{batch}_calls") for batch in batches},
+        calls={batch: max(1, own.count(f"{batch}_calls")) for batch in batches},  # 0: there was no time for the point
         t_ns={batch: times_of(point, f"t_{batch}_ns") for batch in batches},
         node_method=own.text("node_method") if reduces else "",
         papers_node_method=own.text("papers_node_method") if reduces else "",

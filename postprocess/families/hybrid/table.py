@@ -47,7 +47,6 @@ from postprocess.families.hybrid.operations import OPERATIONS
 from postprocess.families.hybrid.record import BATCHES_OF_NODES, HybridPoint, HybridRecord
 from postprocess.families.sampled_table import LAST, leading
 from postprocess.records.header import NAMED
-from postprocess.records.run import failed_reasons
 from postprocess.statistics import control
 from postprocess.statistics.control import CANNOT_TELL, FASTER, verdict
 from postprocess.statistics.metrics import (
@@ -179,7 +178,7 @@ def case_of(record: HybridRecord) -> dict[str, Any]:
     }
 
 
-def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
+def _rows(record: HybridRecord, failed: Sequence[str]) -> Iterator[dict[str, Any]]:
     header, case = record.header, case_of(record)
     for every in record.points:
         point, left_out = state.in_one_state(every)
@@ -194,7 +193,7 @@ def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
                 **(_of_nodes(point) if timed == ALONE else dict.fromkeys(_OF_NODES, UNKNOWN)),
             }
             doubts = [
-                *failed_reasons(failed),
+                *failed,
                 *validity.doubts(
                     point, (own, library), case["nodes_are"], header.network, oversubscribed=header.oversubscribed
                 ),

@@ -38,7 +38,6 @@ from postprocess.families.hybrid_kernels.axes import AXES, VARIANT
 from postprocess.families.hybrid_kernels.record import HYBRID, MPI, OPENMP, VARIANTS, KernelPoint, KernelsRecord
 from postprocess.families.sampled_table import LAST, leading
 from postprocess.records.header import NAMED
-from postprocess.records.run import failed_reasons
 from postprocess.statistics import control
 from postprocess.statistics.control import CANNOT_TELL, verdict
 from postprocess.statistics.metrics import Estimate, Floats, series_estimate, series_estimates
@@ -79,7 +78,7 @@ def case_of(record: KernelsRecord) -> dict[str, Any]:
     }
 
 
-def _rows(record: KernelsRecord, failed: str) -> Iterator[dict[str, Any]]:
+def _rows(record: KernelsRecord, failed: Sequence[str]) -> Iterator[dict[str, Any]]:
     case = case_of(record)
     for every in record.points:
         point, left_out = in_one_state(every)
@@ -140,8 +139,8 @@ def in_one_state(point: KernelPoint) -> tuple[KernelPoint, int]:
     return replace(point, repetitions=int(kept.sum()), variants=variants, **series), int((~kept).sum())
 
 
-def _doubts(record: KernelsRecord, point: KernelPoint, variants: Sequence[str], failed: str) -> list[str]:
-    return [*failed_reasons(failed), *validity.doubts(point, variants, case_of(record)["nodes_are"], record)]
+def _doubts(record: KernelsRecord, point: KernelPoint, variants: Sequence[str], failed: Sequence[str]) -> list[str]:
+    return [*failed, *validity.doubts(point, variants, case_of(record)["nodes_are"], record)]
 
 
 def estimates(point: KernelPoint, name: str) -> dict[str, Estimate]:

@@ -93,10 +93,6 @@ def impact_record(record: Record) -> ImpactRecord:
         fail(header.where, "no computation time")
     if not set(planned) <= set(PROGRAMS):
         fail(header.where, f"plan.launches names something else than {' and '.join(PROGRAMS)}")
-    asked = Fields({name: list(values) for name, values in header.plan.parameters.items()}, header.where, "plan.")
-    computations = asked.texts("computation")
-    if len(computations) != 1:
-        fail(header.where, f"plan.computation has {len(computations)} values, not 1")
     launches = tuple(_launches(record, targets, planned))
     footer = record.footer
     if footer is not None and not record.incomplete and len(launches) != len(planned):
@@ -106,7 +102,7 @@ def impact_record(record: Record) -> ImpactRecord:
         header=header,
         footer=footer,
         incomplete=record.incomplete,
-        computation=computations[0],
+        computation=header.planned_text("computation"),
         targets=targets,
         planned_launches=planned,
         launches=launches,

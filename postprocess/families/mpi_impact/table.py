@@ -31,7 +31,6 @@ from postprocess.families import axes, sampled_table
 from postprocess.families.mpi_impact.record import COMPUTE_ALONE, FAMILY, MPI_IMPACT, ImpactRecord, Launch, Target
 from postprocess.families.sampled import TOO_WIDE
 from postprocess.records.header import NAMED
-from postprocess.records.run import failed_reasons
 from postprocess.statistics import control
 from postprocess.statistics.launches import likely
 from postprocess.statistics.metrics import Floats, as_float, divided, r_mpi_impact
@@ -137,7 +136,7 @@ def same_places(record: ImpactRecord) -> bool:
     return len(places) <= 1
 
 
-def _rows(record: ImpactRecord, failed: str) -> Iterator[dict[str, Any]]:
+def _rows(record: ImpactRecord, failed: Sequence[str]) -> Iterator[dict[str, Any]]:
     header, pairs = record.header, pairs_of(record)
     case = sampled_table.case_of(header, AXES)
     case["repeat"] = case.pop("launch")
@@ -152,7 +151,7 @@ def _rows(record: ImpactRecord, failed: str) -> Iterator[dict[str, Any]]:
         spread = float((alone.max() - alone.min()) / np.median(alone)) if alone.size > 1 else math.nan
         drift, p_value = _trend(alone)
         together = float(shares[index])
-        reasons = [*failed_reasons(failed), *_unreliable_reasons(record, len(pairs), (high - low) / value, together)]
+        reasons = [*failed, *_unreliable_reasons(record, len(pairs), (high - low) / value, together)]
         yield {
             **case,
             "comp_target_ns": target.comp_target_ns,

@@ -100,7 +100,7 @@ def gained(speed_up: Estimate) -> Word:
 def _why(one: Summary) -> str:
     """Why a case cannot be told, as far as the numbers do not say it."""
     failed = [note for note in one.notes if note.startswith("failed: ") or BASIC_FAILED in note]
-    if failed or not one.able:
+    if not one.able:
         return failed[0].removeprefix("failed: ") if failed else one.because
     if one.together and not one.by_launch:
         return "less than half of the points are reliable, and launches are too few"

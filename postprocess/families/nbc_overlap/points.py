@@ -257,14 +257,9 @@ def record_metrics(record: OverlapRecord, basic: OverlapRecord | None = None) ->
         numbers[f"t_{term}_ref_ratio_to_target"] = median(chosen[f"t_{term}_ref_ns"] / chosen[f"{term}_target_ns"])
         if all(getattr(p, f"{term}_calibration").status == GIVEN for p in record.points):
             numbers[f"t_{term}_ref_ratio_to_sizes"] = median(1 + chosen[f"{term}_ref_moved_relative"])
-    numbers |= {
-        "points": float(len(points)),
-        "points_valid": float(points["valid"].sum()),
-        "points_reliable": float(points["reliable"].sum()),
-        "points_diagnosed": float((points["diagnosis"] != UNRELIABLE).sum()),
-        "points_overlap": float((points["diagnosis"] == OVERLAP).sum()),
-    }
-    return {name: value for name, value in numbers.items() if math.isfinite(value)}
+    numbers["points_diagnosed"] = float((points["diagnosis"] != UNRELIABLE).sum())
+    numbers["points_overlap"] = float((points["diagnosis"] == OVERLAP).sum())
+    return sampled_table.numbers_of(points, numbers)
 
 
 def expected_wire_bytes(record: OverlapRecord) -> int:

@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +35,6 @@ MOST_TIMES_OFF = 800
 """The largest plausible factor between a time and another measurement of the same work; units differ by 1000."""
 MOST_TIMES_APART = 400
 """The largest plausible factor between two accounts of one measurement; in the same unit it is below 2."""
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -156,6 +154,8 @@ def overlap_record(record: Record) -> OverlapRecord:
     check_family(record, FAMILY)
     header, plan = record.header, record.header.plan
     asked = Fields({name: list(values) for name, values in plan.parameters.items()}, header.where, "plan.parameters.")
+    if len(intervals := asked.counts("test_interval_ns")) != 1:
+        fail(asked.where, "plan.parameters.test_interval_ns is not one number")
     return record_as(
         OverlapRecord,
         record,
@@ -164,21 +164,14 @@ def overlap_record(record: Record) -> OverlapRecord:
         planned_collectives=asked.texts("collective"),
         planned_comm_targets_ns=asked.counts("comm_target_ns"),
         planned_comp_targets_ns=asked.counts("comp_target_ns"),
-        cache=_only(asked, "cache", asked.texts("cache")),
-        computation=_only(asked, "computation", asked.texts("computation")),
-        test_interval_ns=_only(asked, "test_interval_ns", asked.counts("test_interval_ns")),
+        cache=header.planned_text("cache"),
+        computation=header.planned_text("computation"),
+        test_interval_ns=intervals[0],
         interval_relative=_interval_relative(header),
     )
 
 
 load_overlap = loads(overlap_record)
-
-
-def _only(asked: Fields, name: str, values: tuple[T, ...]) -> T:
-    """The only element of `values`, for a parameter that must be the same in all points. Raises RecordError."""
-    if len(values) != 1:
-        fail(asked.where, f"{asked.name}{name} has {len(values)} values, not 1")
-    return values[0]
 
 
 def _interval_relative(header: Header) -> float:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -124,7 +124,7 @@ def partitioned_record(record: Record) -> PartitionedRecord:
     """A record of this family from a record of any family. Raises RecordError where the record does not fit."""
     check_family(record, FAMILY)
     header = record.header
-    asked = {axis.name: _only(header.plan.parameters, axis.name, header.where) for axis in axes.PARAMETERS[FAMILY]}
+    asked = {axis.name: header.planned_text(axis.name) for axis in axes.PARAMETERS[FAMILY]}
     approach, noise, cache = (asked[axis.name] for axis in (axes.APPROACH, axes.NOISE, axes.CACHE))
     return record_as(
         PartitionedRecord,
@@ -138,14 +138,6 @@ def partitioned_record(record: Record) -> PartitionedRecord:
 
 
 load_partitioned = loads(partitioned_record)
-
-
-def _only(asked: Mapping[str, tuple[object, ...]], name: str, where: str) -> str:
-    """The value of a parameter that must be the same in all points. Raises RecordError."""
-    values = asked.get(name, ())
-    if len(values) != 1 or not isinstance(values[0], str):
-        fail(where, f"plan.parameters.{name} is not one text")
-    return values[0]
 
 
 def _point(point: Point, approach: str) -> PartitionedPoint:

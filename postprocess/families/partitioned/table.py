@@ -20,7 +20,7 @@ beta is that of the readings. Its number of partitions is the number of messages
 `validity` says what a point may be used for.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,6 @@ from postprocess.families.partitioned.record import OF_COMPUTING, Network, Parti
 from postprocess.families.sampled_table import LAST, leading
 from postprocess.records.fields import Nanoseconds
 from postprocess.records.header import NAMED
-from postprocess.records.run import failed_reasons
 from postprocess.statistics import pipelining
 from postprocess.statistics.metrics import Estimate, Floats, as_float, mean_estimate, series_estimate, series_estimates
 
@@ -105,7 +104,7 @@ def measured_delay_ratio(point: PartitionedPoint, network: Network) -> Estimate:
     return Estimate(*(time * rate / partition_bytes for time, rate in measured))
 
 
-def _rows(record: PartitionedRecord, failed: str) -> Iterator[dict[str, Any]]:
+def _rows(record: PartitionedRecord, failed: Sequence[str]) -> Iterator[dict[str, Any]]:
     header, network = record.header, record.network
     case = {**sampled_table.case_of(header, AXES), "threads": header.threads_per_rank}
     for point in sorted(record.points, key=_place):
@@ -116,7 +115,7 @@ def _rows(record: PartitionedRecord, failed: str) -> Iterator[dict[str, Any]]:
         of_network = dict(zip(_OF_NETWORK, (network.latency_ns, network.bytes_per_second, delay_ratio), strict=True))
         estimates = {**times, **computing, **ratios, **of_network}
         reasons = [
-            *failed_reasons(failed),
+            *failed,
             *validity.unreliable_reasons(point, ratios["gain"], oversubscribed=header.oversubscribed),
             *sampled.within_bucket(header, as_float(times["t_ref_ns"].value)),
         ]

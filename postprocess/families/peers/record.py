@@ -17,7 +17,6 @@ from postprocess.records.fields import Fields, Json, fail
 from postprocess.records.header import Header, Plan
 from postprocess.records.reading import loads
 from postprocess.records.record import Footer, Point, Record, RecordFile, check_family
-from postprocess.records.run import Run, Views, views_of
 from postprocess.records.writing import write_record
 from postprocess.statistics import metrics
 
@@ -122,11 +121,6 @@ def _point(index: int, result: PeerResult, collective: str) -> Point:
     )
 
 
-def peer_records_of(run: Run) -> Views[PeerRecord]:
-    """The records of this family in a run."""
-    return views_of(run, FAMILY, peer_record)
-
-
 def peer_record(record: Record) -> PeerRecord:
     """A peer's record from a record of any family. Raises RecordError if the record does not fit or is incomplete."""
     check_family(record, FAMILY)
@@ -149,8 +143,8 @@ def peer_record(record: Record) -> PeerRecord:
         header=header,
         footer=footer,
         incomplete=record.incomplete,
-        collective=_only(header, "collective"),
-        cache=_only(header, "cache"),
+        collective=header.planned_text("collective"),
+        cache=header.planned_text("cache"),
         repeat=own.count("repeat"),
         program={name: program.text(name) for name in PROGRAM},
         mpi_library=own.text("mpi_library"),
@@ -161,14 +155,6 @@ def peer_record(record: Record) -> PeerRecord:
 
 
 load_peer_record = loads(peer_record)
-
-
-def _only(header: Header, name: str) -> str:
-    """The value of a planned parameter that must have one text. Raises RecordError."""
-    values = header.plan.parameters.get(name, ())
-    if len(values) != 1 or not isinstance(values[0], str):
-        fail(header.where, f"plan.parameters.{name} is not one string")
-    return values[0]
 
 
 def _result(point: Point) -> PeerResult:

@@ -19,7 +19,7 @@ of a median, distribution free, from order statistics (`metrics.series_estimate`
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,6 @@ from postprocess.families.sync_overlap.axes import AXES
 from postprocess.families.sync_overlap.planted import PULLS, RIGHT, WRONG, Expected, expected
 from postprocess.families.sync_overlap.record import SyncPoint, SyncRecord
 from postprocess.records.header import NAMED, Header
-from postprocess.records.run import failed_reasons
 from postprocess.statistics import late_receiver
 from postprocess.statistics.metrics import Estimate, Floats, series_estimates
 
@@ -95,7 +94,7 @@ def answers(message_bytes: int, found: Mapping[str, Estimate]) -> tuple[str, str
     return outcome, who
 
 
-def _rows(record: SyncRecord, failed: str) -> Iterator[dict[str, Any]]:
+def _rows(record: SyncRecord, failed: Sequence[str]) -> Iterator[dict[str, Any]]:
     header, case = record.header, sampled_table.case_of(record.header, AXES)
     control = not axes.SEND.is_usual(case[axes.SEND.name])
     limit, variable = eager_limit_of(header)
@@ -116,7 +115,7 @@ def _rows(record: SyncRecord, failed: str) -> Iterator[dict[str, Any]]:
         must = expected(case, point.message_bytes, pulls)
         estimates = {**of, "planted_right": _right(must, answer, who)}
         reasons = [
-            *failed_reasons(failed),
+            *failed,
             *validity.unreliable_reasons(
                 point, answer, who, of["t_whole_ns"], unseen, oversubscribed=header.oversubscribed
             ),

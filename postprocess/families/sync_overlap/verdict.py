@@ -7,7 +7,7 @@ have been seen.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -192,7 +192,11 @@ def _overlapping(every: list[dict[str, Any]]) -> list[int]:
 
 
 def _is_good_control(every: list[dict[str, Any]]) -> bool:
-    return _is_control(every[0]) and not _overlapping(every) and any(row["reliable"] for row in every)
+    return _is_control(every[0]) and not _overlapping(every) and any(map(_shows_none, every))
+
+
+def _shows_none(row: Mapping[str, Any]) -> bool:
+    return bool(row["reliable"]) and row["outcome"] == NONE
 
 
 def _control(every: list[dict[str, Any]]) -> str:
@@ -202,6 +206,6 @@ def _control(every: list[dict[str, Any]]) -> str:
         return f"the negative control shows overlap, where there is none, at {shown} bytes: do not trust this run"
     if not _is_good_control(every):
         state = "reliable" if any(row["valid"] for row in every) else "valid"
+        state = "clear" if any(row["reliable"] for row in every) else state
         return f"{_CONTROL} tells nothing: {_no_point(every, state)}"
-    reliable = sum(bool(row["reliable"]) for row in every)
-    return f"{_CONTROL} shows no overlap, as it must, at {reliable} of {plural(len(every), 'size')}"
+    return f"{_CONTROL} shows no overlap, as it must, at {sum(map(_shows_none, every))} of {plural(len(every), 'size')}"

@@ -43,7 +43,6 @@ from postprocess.families.transfer_overlap import drift, validity
 from postprocess.families.transfer_overlap.axes import AXES, CONTROLS, VARIANT
 from postprocess.families.transfer_overlap.record import SERIES, TransferPoint, TransferRecord
 from postprocess.records.header import NAMED
-from postprocess.records.run import failed_reasons
 from postprocess.statistics import transfer_overlap as formulas
 from postprocess.statistics.metrics import CONFIDENCE, Estimate, Floats, as_float, series_estimate, series_estimates
 
@@ -108,7 +107,7 @@ def _references(record: TransferRecord) -> dict[tuple[int, int], drift.Between]:
     }
 
 
-def _rows(record: TransferRecord, failed: str) -> Iterator[dict[str, Any]]:
+def _rows(record: TransferRecord, failed: Sequence[str]) -> Iterator[dict[str, Any]]:
     case, references = sampled_table.case_of(record.header, AXES), _references(record)
     for point in record.points:
         between = references[point.grid_points, point.unknowns]
@@ -123,7 +122,7 @@ def _rows(record: TransferRecord, failed: str) -> Iterator[dict[str, Any]]:
         improvement, bound = found["improvement"], found["bound"]
         bound_stands = validity.bound_stands(found["parts_of_whole"])
         reasons = [
-            *failed_reasons(failed),
+            *failed,
             *validity.unreliable_reasons(
                 point, improvement, found["improvement_change"], oversubscribed=record.header.oversubscribed
             ),

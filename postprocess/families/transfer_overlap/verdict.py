@@ -113,14 +113,14 @@ class Verdict:
             return f"cannot tell: {self.disturbed}"
         best = self.versions[0]
         likely = launches.likely(min(found.launches for found in self.versions))
-        brings = f"{best.variant} brings {with_interval(*best.improvement.numbers, _percent)}"
-        allowed = f"the times allow {_percent(best.bound)}"
+        brings = f"{best.variant} brings {with_interval(*best.improvement.numbers, percent_with_decimal)}"
+        allowed = f"the times allow {percent_with_decimal(best.bound)}"
         if not math.isfinite(best.bound):
             allowed = "what the times allow is not known, since its parts alone take longer than a solve"
         if best.share_of_whole < SUMS_MATTER * best.bound:
             allowed += (
                 f" of exchanges and computation, which leave out the solver's sums: "
-                f"{_percent(best.share_of_whole)} of the whole solve"
+                f"{percent_with_decimal(best.share_of_whole)} of the whole solve"
             )
         if self.outcome == PAYS:
             others = [found.variant for found in self.versions[1:] if found.outcome == PAYS]
@@ -132,15 +132,11 @@ class Verdict:
         if self.outcome == NOT:
             return f"{likely}does not pay: the best version, {brings}, {allowed}"
         open_ = [
-            f"{found.variant} {interval(*found.improvement.numbers[1:], words=_percent)}"
+            f"{found.variant} {interval(*found.improvement.numbers[1:], words=percent_with_decimal)}"
             for found in self.versions
             if found.outcome == CANNOT_TELL
         ]
         return f"cannot tell: {', '.join(open_)}; {allowed}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
 
 
 @made_once
@@ -222,10 +218,11 @@ def basic_words(verdict: Verdict) -> str:
     best = max(known, key=lambda one: float(one.vs_basic.low))
     value, low, high = best.vs_basic.numbers
     compared = "over the version without overlap in basic"
-    if high < 0:
-        longer = f"{_percent(-value)} {interval(-high, -low, words=percent_with_decimal)}"
+    if all(one.vs_basic.high < 0 for one in known):
+        longer = f"{percent_with_decimal(-value)} {interval(-high, -low, words=percent_with_decimal)}"
         return f"{compared}, every version loses: {best.variant} takes longer by {longer}"
-    return f"{compared}, {best.variant} brings {_percent(value)} {interval(low, high, words=percent_with_decimal)}"
+    brings = f"{percent_with_decimal(value)} {interval(low, high, words=percent_with_decimal)}"
+    return f"{compared}, {best.variant} brings {brings}"
 
 
 def unreliable_words(verdict: Verdict) -> str:

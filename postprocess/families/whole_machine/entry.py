@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,7 +33,6 @@ from postprocess.families.whole_machine.grid import grids
 from postprocess.families.whole_machine.verdict import ALONE, AXES, MESSAGE_BYTES, PAIR, Case, judged, sentences
 from postprocess.records.fields import fail
 from postprocess.records.record import Point, Record, RecordFile, record_as
-from postprocess.records.run import failed_reasons
 from postprocess.statistics.control import count_by_halves
 from postprocess.statistics.metrics import MIN_REPETITIONS
 from postprocess.statistics.slow_parts import FEWEST
@@ -87,7 +86,7 @@ def _point(point: Point) -> MachinePoint:
     return point_as(MachinePoint, point, ("part", "round", "message_bytes"), own_ns=times)
 
 
-def _rows(record: MachineRecord, failed: str) -> Iterator[sampled_table.Row]:
+def _rows(record: MachineRecord, failed: Sequence[str]) -> Iterator[sampled_table.Row]:
     """A row for each node that takes part in a point."""
     ranks_of: dict[int, list[int]] = {}
     for place in record.header.placement:
@@ -96,7 +95,7 @@ def _rows(record: MachineRecord, failed: str) -> Iterator[sampled_table.Row]:
     switches = record.header.metadata.get("switches") or {}
     case = sampled_table.case_of(record.header, AXES)
     for point in record.points:
-        reasons = [*failed_reasons(failed), *invalid_reasons(point)]
+        reasons = [*failed, *invalid_reasons(point)]
         if point.repetitions:
             slowest_ns = median(point.t_slowest_ns)
             reasons += reasons_of_times(point, CLOCK_LIMIT, slowest_ns, oversubscribed=record.header.oversubscribed)

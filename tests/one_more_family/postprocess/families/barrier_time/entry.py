@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -21,7 +21,6 @@ from postprocess.families.sampled_inside import observed, wrong
 from postprocess.families.sampled_table import estimate_of
 from postprocess.records.fields import Positive
 from postprocess.records.record import Record, RecordFile, record_as
-from postprocess.records.run import failed_reasons
 from postprocess.statistics.metrics import series_estimate
 
 TIME = "t_barriers_ns"
@@ -51,9 +50,9 @@ def _record(record: Record) -> BarrierRecord:
     return record_as(BarrierRecord, record, AXES.family, lambda point: point_as(BarrierPoint, point, ("barriers",)))
 
 
-def _rows(record: BarrierRecord, failed: str) -> Iterator[sampled_table.Row]:
+def _rows(record: BarrierRecord, failed: Sequence[str]) -> Iterator[sampled_table.Row]:
     for point in record.points:
-        reasons = [*failed_reasons(failed), *invalid_reasons(point)]
+        reasons = [*failed, *invalid_reasons(point)]
         yield {
             **sampled_table.case_of(record.header, AXES),
             "barriers": point.barriers,
