@@ -13,7 +13,7 @@ from mpi_campaign.commands.run import command as run_command
 from tests.test_public_copy import all_of
 
 EXAMPLES = [run for run in run_folders.runs(run_folders.RESULTS) if run.system == run_folders.EXAMPLE]
-LARGEST_BYTES = 10_000_000
+LARGEST_BYTES = 11_500_000
 TAKES_LONG_BYTES = 250_000  # every line of a record is held against its schema
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 

@@ -20,7 +20,7 @@ from mpi_campaign.running.case_results import CUT_OFF
 from mpi_campaign.verdicts import baseline
 from postprocess.records import reading
 from postprocess.records.fields import Json, lines_of
-from tests.archives import archived, name_of
+from tests.archives import archived, cut_off, name_of
 from tests.support import Command, refused
 
 
@@ -217,6 +217,21 @@ def test_a_run_is_complete_where_what_lacks_would_fail_again(
     for case in [case for case in cases if case["collective"] == "ibcast"][:failed]:
         case |= {"result": result, "reason": reason, "record": None}
     assert ending.is_complete(run, cases) is complete
+
+
+@pytest.mark.parametrize("more", [(), ("--public",)])
+def test_what_there_is_of_a_run_that_is_not_complete_is_exported_and_stays_marked(
+    tmp_path: Path, inside: Command, more: tuple[str, ...]
+) -> None:
+    run, pack, other = archived(tmp_path / "one", name_of(1)), tmp_path / "pack.tar.xz", tmp_path / "other"
+    cut_off(run)
+    export = ("results", "export", run.run, *more, "-o", str(pack), "--output", str(run.root))
+    refused(inside(*export), "--incomplete")
+    assert inside(*export, "--incomplete").returncode == 0
+    done = inside("results", "import", str(pack), "--output", str(other))
+    assert done.returncode == 0, done.stderr
+    assert run_folders.read_manifest(run_folders.find(run.run, other))["status"] == "incomplete"
+    assert inside("show", run.run, "--output", str(other)).returncode == 0
 
 
 def test_a_run_that_is_a_link_to_nowhere_is_not_overlooked(root: Path, inside: Command) -> None:

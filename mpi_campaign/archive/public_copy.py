@@ -45,17 +45,17 @@ def write(run: RunFolder, target: Path) -> None:
     manifest = run_folders.read_manifest(run)
     target.mkdir()
     if is_public(manifest):
-        shutil.copytree(run.archived, target, dirs_exist_ok=True)
+        shutil.copytree(run.path, target, dirs_exist_ok=True)
         return
-    parts = _parts_of(run.archived, manifest)
+    parts = _parts_of(run.path, manifest)
     texts = {path: _text(run, path) for path in parts.kept if not path.name.endswith(RECORD)}
     originals = _originals(manifest, [*texts.values(), *_heads(parts)])
     _check_names(run, manifest, parts, originals)
     replacer = Replacer(originals, namer(_key()), frozenset(_identity(manifest)))
     for path in parts.kept:
         text = texts[path] if path in texts else _record_text(run, path)
-        _write(run, path, target, _replaced(replacer, path.relative_to(run.archived), text), originals)
-    copy = _manifest(manifest, replacer, run.archived, target)
+        _write(run, path, target, _replaced(replacer, path.relative_to(run.path), text), originals)
+    copy = _manifest(manifest, replacer, run.path, target)
     _check_left(run, MANIFEST, json.dumps(copy, ensure_ascii=False), originals)
     _seal(target, copy, parts, replacer)
 
@@ -98,7 +98,7 @@ def _text(run: RunFolder, path: Path) -> str:
     """The text of a file. Raises CampaignError where it is no text: nothing can be replaced in it."""
     data = path.read_bytes()
     if b"\0" in data:
-        raise _refused(run, f"{path.relative_to(run.archived)} is no text, in which nothing can be replaced")
+        raise _refused(run, f"{path.relative_to(run.path)} is no text, in which nothing can be replaced")
     return data.decode("utf-8", "surrogateescape")
 
 
@@ -106,7 +106,7 @@ def _record_text(run: RunFolder, path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
-        raise _refused(run, f"{path.relative_to(run.archived)} is not UTF-8") from error
+        raise _refused(run, f"{path.relative_to(run.path)} is not UTF-8") from error
 
 
 def _heads(parts: _Parts) -> Iterator[str]:
@@ -212,7 +212,7 @@ def _replaced(replacer: Replacer, name: Path, text: str) -> str:
 
 def _write(run: RunFolder, path: Path, target: Path, text: str, originals: Originals) -> None:
     """Raises CampaignError."""
-    name = path.relative_to(run.archived)
+    name = path.relative_to(run.path)
     _check_left(run, str(name), text, originals)
     copy = target / name
     copy.parent.mkdir(parents=True, exist_ok=True)

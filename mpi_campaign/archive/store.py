@@ -151,23 +151,31 @@ def _digest(path: Path) -> str:
     return digest.hexdigest()
 
 
-def export(run: RunFolder, target: Path, *, public: bool = False) -> Path:
-    """Write a run into a single file, which `results import` takes. public: without words that tell whose run it is.
-    Raises CampaignError where the file cannot be written, or the run is not complete or cannot be made public."""
+def export(run: RunFolder, target: Path, *, public: bool = False, incomplete: bool = False) -> Path:
+    """Write a run into a single file, which `results import` takes.
+
+    public: without words that tell whose run it is.  incomplete: also what there is of a run that is not complete, and
+    stays marked as that.  Raises CampaignError where the file cannot be written, the run is not complete, or it cannot
+    be made public.
+    """
     run_folders.check_outside(target)
-    if run.path == run.partial:
-        raise CampaignError(f"run '{run.run}' is not complete: go on with {run_folders.resume_words(run)}")
+    if not run.is_complete and not incomplete:
+        how = "--incomplete exports what it has"
+        raise CampaignError(f"run '{run.run}' is not complete: go on with {run_folders.resume_words(run)}; {how}")
     if target.exists():
         raise CampaignError(f"{target} is there already: give another file with -o")
-    for fault in faults(run):
+    for fault in faults(run) if run.is_complete else ():
         raise CampaignError(f"run {run.run}: {fault}; nothing was exported, nobody could import it")
     fresh = target.with_name(f".{target.name}.{os.getpid()}")
     copy = target.with_name(f".{run.run}.{os.getpid()}")
     try:
         if public:
             public_copy.write(run, copy)
+        elif not run.is_complete:
+            shutil.copytree(run.path, copy)
+            run_folders.seal(copy, run_folders.read_manifest(run))
         with tarfile.open(fresh, "w:xz", format=tarfile.PAX_FORMAT, dereference=True) as pack:
-            for name, path in run_files(copy if public else run.archived).items():
+            for name, path in run_files(copy if copy.is_dir() else run.archived).items():
                 pack.add(path, arcname=f"{run.run}/{name}", filter=_timeless if public else _anonymous)
         fresh.replace(target)
     except OSError as error:

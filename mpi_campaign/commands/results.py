@@ -70,8 +70,9 @@ def results_verify(runs: tuple[str, ...], output: Path) -> int:
 @click.option(
     "--public", is_flag=True, help="Names of hosts, users and folders are replaced; default: RUN.public.tar.xz here."
 )
+@click.option("--incomplete", is_flag=True, help="Also what there is of a run that is not complete.")
 @output_option
-def results_export(run: str, target: Path | None, output: Path, *, public: bool) -> int:
+def results_export(run: str, target: Path | None, output: Path, *, public: bool, incomplete: bool) -> int:
     """Pack RUN into one file, for `results import` on another machine.
 
     A public copy says in its manifest which kinds of names were replaced, and which files were left out of it.
@@ -80,7 +81,7 @@ def results_export(run: str, target: Path | None, output: Path, *, public: bool)
 
     folder = run_folders.find(run, output.resolve())
     usual = f"{folder.run}{'.public' * public}{packs.ENDING}"
-    print(store.export(folder, (target or Path(usual)).absolute(), public=public))
+    print(store.export(folder, (target or Path(usual)).absolute(), public=public, incomplete=incomplete))
     return EXIT_GOOD
 
 
