@@ -24,6 +24,7 @@ from mpi_campaign.systems import known_systems, nodes_in_hand
 from mpi_campaign.systems.nodes_in_hand import InHand
 from mpi_campaign.toolchains import resolving
 from mpi_campaign.verdicts import answering, judging
+from postprocess.records.description import descriptions
 from postprocess.statistics.effects import effects, false_discovery_adjusted
 from postprocess.statistics.limits import Limits
 from postprocess.statistics.looks import LOOKS, rate_of_each
@@ -142,7 +143,8 @@ def test_a_new_release_whose_run_was_interrupted_goes_on(tmp_path: Path, monkeyp
     monkeypatch.setattr(measuring, "measure", lambda question, *_: asked.append(question))
     archived(tmp_path, name_of(1), toolchains=("mpich@5.0.1",))
     measuring.newest("mpich", USUAL, tmp_path, [])
-    begun = archived(tmp_path, name_of(2), toolchains=asked[0].sides, manifest=asked[0].marks)
+    now = descriptions()["nbc_overlap"].method
+    begun = archived(tmp_path, name_of(2), toolchains=asked[0].sides, manifest=asked[0].marks, method=now)
     cut_off(begun)
     measuring.newest("mpich", USUAL, tmp_path, [])
     assert asked[1:] == asked[:1]

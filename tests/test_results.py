@@ -269,7 +269,7 @@ def _pack(path: Path, members: dict[str, bytes], link: str = "") -> Path:
         ({"../out": b"x"}, "", "'../out' is nothing that a run has"),
         ({"/tmp/out": b"x"}, "", "'/tmp/out' is nothing that a run has"),
         ({"run/manifest.json": b"{}"}, "run/records", "'run/records' is nothing that a run has"),
-        ({"run/manifest.json": b"{}"}, "", "is not that of a complete run"),
+        ({"run/manifest.json": b"{}"}, "", "is not that of an exported run"),
         ({"run/manifest.json": b"not"}, "", "cannot be read"),
         ({"one/a": b"", "two/b": b""}, "", "not one folder"),
         ({"run/a": b""}, "", "manifest.json cannot be read"),

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mpi_campaign import STATE, archive
-from mpi_campaign.archive import run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.archive.window import Window
 from postprocess.records.kept import Kept
@@ -51,9 +50,9 @@ def make(folder: RunFolder, run: "Run", on: Window) -> FirstScreen:
 
 def next_words(folder: RunFolder) -> Iterator[str]:
     """The report, and the commands that show more."""
-    run = f"{folder.run}{run_folders.elsewhere_words(folder.root)}"
-    yield f"report: {folder.report if folder.report.is_file() else f'./campaign report {run}'}"
-    yield f"every point: ./campaign show {run} --points"
+    report = folder.report if folder.report.is_file() else f"./campaign report {folder.run}"
+    yield f"report: {report}"
+    yield f"every point: ./campaign show {folder.run} --points"
 
 
 def _kept() -> Kept:

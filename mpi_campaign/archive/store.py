@@ -32,6 +32,9 @@ LEFT_SECONDS = 86400.0
 """Age of temporary folders, in seconds, after which they are leftovers of a killed process."""
 
 
+STATUSES = ("complete", "incomplete")
+
+
 @dataclass(frozen=True)
 class Entry:
     """A run, as `results list` shows it. trouble: why its manifest cannot be read; empty where it can."""
@@ -306,8 +309,8 @@ def _manifest_of(folder: Path, source: Path, system: str) -> dict[str, Any]:
     except CampaignError as error:  # its message names the temporary folder
         why = clean(str(error).replace(f"{folder}/", ""))
         raise CampaignError(f"{source}: {why}; nothing was imported") from error
-    if manifest.get("schema") != MANIFEST_SCHEMA or manifest.get("status") != "complete":
-        raise CampaignError(f"{source}: its {MANIFEST} is not that of a complete run; nothing was imported")
+    if manifest.get("schema") != MANIFEST_SCHEMA or manifest.get("status") not in STATUSES:
+        raise CampaignError(f"{source}: its {MANIFEST} is not that of an exported run; nothing was imported")
     run, name = str(manifest.get("run")), system or str(manifest.get("system"))
     if not RUN.fullmatch(run):
         raise CampaignError(f"{source}: {MANIFEST}: '{clean(run)}' is no run; nothing was imported")

@@ -42,7 +42,7 @@ def handover_ns(point: Point) -> float:
 def in_state(point: Point) -> NDArray[np.bool_] | None:
     """Which repetitions ran in the state in which most ran. None: all of them, or that is not known."""
     typical = handover_ns(point)
-    if not typical > 0:
+    if not typical > 0 or point.handover_least_ns.size != point.handover_most_ns.size:
         return None
     kept = (point.handover_least_ns >= typical / SAME_STATE) & (point.handover_most_ns <= typical * SAME_STATE)
     return None if kept.all() else kept
