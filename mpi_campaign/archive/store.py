@@ -33,6 +33,7 @@ LEFT_SECONDS = 86400.0
 
 
 STATUSES = ("complete", "incomplete")
+"""What the manifest of an exported run says of it."""
 
 
 @dataclass(frozen=True)

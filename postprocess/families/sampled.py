@@ -182,6 +182,12 @@ def reasons_of_times(point: Sampling, share: float, of_ns: float, *, oversubscri
     return [*reasons, *(["oversubscribed: ranks share cores"] if oversubscribed else [])]
 
 
+def calls_of(point: Point, name: str) -> int:
+    """How many calls a batch of a point has; 1 where there was no time for the point. Raises RecordError."""
+    own = Fields(point.own, point.where)
+    return own.positive(name) if point.repetitions else max(1, own.count(name))
+
+
 def median(values: Nanoseconds | Floats) -> float:
     """The median of a series; NaN for an empty one."""
     return float(np.median(values)) if values.size else math.nan

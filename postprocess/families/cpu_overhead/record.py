@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from postprocess.families.cpu_overhead.axes import FAMILY
-from postprocess.families.sampled import Sampling, Times, point_as
+from postprocess.families.sampled import Sampling, Times, calls_of, point_as
 from postprocess.records.fields import Fields, Nanoseconds, Positive, fail
 from postprocess.records.header import Header
 from postprocess.records.reading import loads
@@ -90,13 +90,12 @@ def _point(point: Point, header: Header) -> CpuPoint:
     # Records of method 3 do not tell by how much the last rank comes late: it was the least time of a batch.
     late = Fields({"lateness_ns": header.own.get("batch_target_ns"), **point.parameters}, point.where, "parameters.")
     cpu_ns = point.rank_medians["t_cpu_ns"]
-    own = Fields(point.own, point.where)
     return point_as(
         CpuPoint,
         point,
         ("operation", "message_bytes", "communicator_ranks", "way"),
-        calls=max(1, own.count("calls")),  # 0: there was no time for the point
-        reference_calls=max(1, own.count("reference_calls")),
+        calls=calls_of(point, "calls"),
+        reference_calls=calls_of(point, "reference_calls"),
         lateness_ns=late.positive("lateness_ns") if point.parameters.get("way") in (*WITH_LATE, *OUT_OF_STEP) else 0,
         cpu_all_ranks_ns=float(np.sum(cpu_ns)) if point.repetitions else float("nan"),
     )

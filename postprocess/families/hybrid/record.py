@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from postprocess.families.hybrid.operations import OPERATIONS
-from postprocess.families.sampled import Sampling, median, point_as, times_of
+from postprocess.families.sampled import Sampling, calls_of, median, point_as, times_of
 from postprocess.records.fields import Fields, Nanoseconds, Positive, fail
 from postprocess.records.reading import loads
 from postprocess.records.record import Point, Record, RecordFile, check_family, record_as
@@ -123,7 +123,7 @@ def _point(point: Point) -> HybridPoint:
         HybridPoint,
         point,
         ("operation", "variant", "message_bytes"),
-        calls={batch: max(1, own.count(f"{batch}_calls")) for batch in batches},  # 0: there was no time for the point
+        calls={batch: calls_of(point, f"{batch}_calls") for batch in batches},
         t_ns={batch: times_of(point, f"t_{batch}_ns") for batch in batches},
         node_method=own.text("node_method") if reduces else "",
         papers_node_method=own.text("papers_node_method") if reduces else "",
