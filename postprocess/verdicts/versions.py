@@ -45,6 +45,7 @@ Failures: TypeAlias = Mapping[str, Mapping[str, Failure]]
 """By the name that a case has with any release, and by the release."""
 
 KEY = "[]: 95 % interval; (): against the last release before it that has the case; ?: whether it differs is not told"
+TO_CONFIRM = "Launches of a case with two states may agree by chance: let `./campaign judge` confirm a step."
 MOST_DRAWN = 40
 """The most cases that a page draws."""
 
@@ -293,7 +294,7 @@ def markdown(page: View, command: str, where: Sequence[str]) -> str:
     rows = [[row.verdict, *row.cells] for row in page.rows]
     table = markdown_table(page.heads, rows, MOST_MARKDOWN) if rows else page.nothing
     parts = [f"# {page.title}", f"Written by `{command}`.", "\n".join(f"- {line}" for line in where)]
-    parts += [f"{page.answer}. Each release is held against the one before it.", table]
+    parts += [f"{page.answer}. Each release is held against the one before it. {TO_CONFIRM}", table]
     return "\n\n".join([*parts, "\n".join(f"- {remark}" for remark in page.remarks)]).rstrip() + "\n"
 
 
