@@ -23,7 +23,20 @@ from postprocess.records.fields import Json
 from postprocess.records.host_limits import differences, starved_words
 from postprocess.statistics.limits import LEAST_LAUNCHES, Limits
 from postprocess.verdicts import compare_text, verdict_matrix
-from postprocess.verdicts.compare import LAUNCH, METRICS, SLOWER, USUAL, Comparison, compare, confirmed, over_all
+from postprocess.verdicts.compare import (
+    FEWEST_STEPS,
+    LAUNCH,
+    METRICS,
+    SLOWER,
+    STEP,
+    USUAL,
+    Comparison,
+    apart,
+    compare,
+    confirmed,
+    over_all,
+    step_of,
+)
 from postprocess.verdicts.compare_text import Pairs
 from postprocess.verdicts.verdict_page import comparisons_view, render
 
@@ -224,7 +237,41 @@ def compared(
     earlier: launches of the system's other runs, if they are to tell how much launches and runs differ.  of_maps: as of
     `compare`."""
     differ = sides.differ([a.side, b.side])
-    comparison = compare(a.launches, b.launches, differ, chosen, counts, earlier, of_maps=of_maps)
+    return _with_terms(a, b, compare(a.launches, b.launches, differ, chosen, counts, earlier, of_maps=of_maps))
+
+
+def compared_at_once(
+    pairs: Mapping[tuple[str, str], tuple[Found, Found]],
+    chosen: Sequence[str] = USUAL,
+    *,
+    earlier: pd.DataFrame | None = None,
+    of_maps: bool = False,
+) -> Pairs:
+    """The comparisons of many pairs of sides, as `compared` makes each. Maps of pairs within one run are compared
+    together: then all libraries tell how much launches of a case differ."""
+    together: dict[object, list[tuple[str, str]]] = {}
+    for names, both in pairs.items():
+        runs = _runs(pd.concat([one.launches for one in both]))
+        together.setdefault(runs.pop() if of_maps and len(runs) == 1 else names, []).append(names)
+    found: dict[tuple[str, str], Comparison] = {}
+    for of_run in together.values():
+        if len(of_run) < FEWEST_STEPS:
+            each = {names: compared(*pairs[names], chosen, earlier=earlier, of_maps=of_maps) for names in of_run}
+            found |= each
+            continue
+        steps = {step_of(*names): names for names in of_run}
+        a, b = (
+            pd.concat([pairs[names][side].launches.assign(**{STEP: step}) for step, names in steps.items()])
+            for side in (0, 1)
+        )
+        differ = sides.differ([one.side for one in pairs[of_run[0]]])
+        parts = apart(compare(a, b, differ, chosen, of_maps=of_maps))
+        found |= {names: _with_terms(*pairs[names], parts[step]) for step, names in steps.items()}
+    return {names: found[names] for names in pairs}
+
+
+def _with_terms(a: Found, b: Found, comparison: Comparison) -> Comparison:
+    """The comparison, which says where its sides are not on the same terms."""
     remarks = [*_machines(_runs(a.launches), _runs(b.launches)), *_terms(a.manifests, b.manifests)]
     return replace(comparison, remarks=(*comparison.remarks, *shortened(remarks)))
 

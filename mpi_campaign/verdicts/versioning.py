@@ -16,7 +16,15 @@ from mpi_campaign.errors import EXIT_GOOD, CampaignError
 from mpi_campaign.libraries.versions import numbers
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.verdicts import sides
-from mpi_campaign.verdicts.comparing import Found, compared, complain, metrics, tells_maps, where_made, write
+from mpi_campaign.verdicts.comparing import (
+    Found,
+    compared_at_once,
+    complain,
+    metrics,
+    tells_maps,
+    where_made,
+    write,
+)
 from mpi_campaign.verdicts.sides import Side
 from postprocess.records.fields import RecordError
 from postprocess.records.header import Header
@@ -144,7 +152,7 @@ def _steps(
     systems = {folder.system for folder in runs}
     earlier = earlier_launches.of(systems.pop(), runs[0].root, runs[0].run) if len(systems) == 1 else None
     of_maps = tells_maps(table)
-    pairs = {names: compared(*both, chosen, earlier=earlier, of_maps=of_maps) for names, both in _pairs(found).items()}
+    pairs = compared_at_once(_pairs(found), chosen, earlier=earlier, of_maps=of_maps)
     return dict(zip(pairs, over_all(list(pairs.values())), strict=True))
 
 

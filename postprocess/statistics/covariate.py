@@ -21,17 +21,24 @@ and explains itself."""
 
 
 def at_equal(
-    value: Floats, covariate: Floats, case: Integers, side: Integers, block: Integers, occasion: Integers
+    value: Floats,
+    covariate: Floats,
+    case: Integers,
+    side: Integers,
+    block: Integers,
+    occasion: Integers,
+    pair: Integers | None = None,
 ) -> Floats:
     """The values, each as it would be with the mean of both sides' covariate in its case; unchanged where that is not
     known.
 
     All arrays are in the order of the launches. Value and covariate are on scales on which one follows the other in
     proportion.  block: the same launches measured all cases of a block, and count once.  occasion: the number of the
-    launch; launches of both sides with the same one were measured beside each other.
+    launch; launches of both sides with the same one were measured beside each other.  pair: of which pair of sides the
+    launch is; all are of one by default.
 
     One slope serves all cases: that of the residuals within case and side. Nothing changes where too few launches tell
-    it, or where the covariate itself differs between the sides: then it is a part of what is compared.
+    it, nor in a pair where the covariate itself differs between the sides: then it is a part of what is compared.
     """
     cases = int(case.max(initial=-1)) + 1
     finite = np.isfinite(covariate) & np.isfinite(value)
@@ -47,8 +54,12 @@ def at_equal(
     apart = covariate[used] - centre
     if not _is_known(of_covariate, block[used], side[used], occasion[used]):
         return value
-    if _differs(apart, block[used], side[used], occasion[used]):
-        return value
+    pairs = np.zeros(value.size, np.int64) if pair is None else pair
+    names = np.unique(pairs[used])
+    for name in names:
+        mine = used & (pairs == name)
+        if _differs(apart[mine[used]], block[mine], side[mine], occasion[mine], names.size):
+            apart[mine[used]] = 0.0
     slope = float(np.sum(of_value * of_covariate)) / float(np.sum(of_covariate**2))
     adjusted: Floats = value.copy()
     adjusted[used] -= slope * apart
@@ -64,8 +75,9 @@ def _is_known(residual: Floats, block: Integers, side: Integers, occasion: Integ
     return freedom >= FEWEST_FREEDOM and fourth > 0 and float(np.sum(of_launch**2)) ** 2 / fourth >= FEWEST_DECIDING
 
 
-def _differs(apart: Floats, block: Integers, side: Integers, occasion: Integers) -> bool:
-    """Whether the covariate differs between sides, by Student's test of each block's difference on each occasion."""
+def _differs(apart: Floats, block: Integers, side: Integers, occasion: Integers, pairs: int) -> bool:
+    """Whether the covariate differs between sides, by Student's test of each block's difference on each occasion, which
+    is one of as many tests as there are pairs."""
     names, place = np.unique(np.column_stack([block, occasion]), axis=0, return_inverse=True)
     name = 2 * place.ravel() + side
     count, total = (np.bincount(name, one, 2 * len(names)).reshape(-1, 2) for one in (None, apart))
@@ -74,5 +86,5 @@ def _differs(apart: Floats, block: Integers, side: Integers, occasion: Integers)
     if differences.size < 2:
         return True
     error = float(differences.std(ddof=1)) / np.sqrt(differences.size)
-    reach = float(scipy.special.stdtrit(differences.size - 1, (1 + CONFIDENCE) / 2)) * error
+    reach = float(scipy.special.stdtrit(differences.size - 1, 1 - (1 - CONFIDENCE) / 2 / pairs)) * error
     return bool(abs(differences.mean()) > reach)

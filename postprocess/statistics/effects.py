@@ -162,7 +162,7 @@ def _of_kind(
     by_side = _effects(number, sides, values, cases, blocks, known)
     if occasion is None:
         return by_side
-    first, second = _beside(number, sides, values, occasion)
+    first, second = launches_beside(number, sides, values, occasion)
     pairs = np.bincount(number[first], minlength=cases)
     enough = 2 * pairs >= FEWEST_LAUNCHES
     first, second = first[enough[number[first]]], second[enough[number[second]]]
@@ -187,7 +187,7 @@ def _of_kind(
     )
 
 
-def _beside(case: Integers, side: Integers, value: Floats, occasion: Integers) -> tuple[Integers, Integers]:
+def launches_beside(case: Integers, side: Integers, value: Floats, occasion: Integers) -> tuple[Integers, Integers]:
     """The places of the launches of side 0 and, in the same order, of those of side 1 on the same occasion of a case,
     where each side has one."""
     name = case * (int(occasion.max(initial=0)) + 1) + occasion
@@ -360,7 +360,7 @@ def null_distribution(
     scale = np.sqrt(moderated_variance(squares, np.full(draws, float(freedom)), 1.0, common_freedom))
     error = scale * math.sqrt(sum(1 / part.shape[1] for part in sides))
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.abs(_row_shifts(a, b)) / error
+        t = np.abs(row_shifts(a, b)) / error
     return np.sort(np.where(np.isnan(t), np.inf, t))
 
 
@@ -427,7 +427,7 @@ def _row_medians(table: NDArray[Any]) -> Floats:
     return median
 
 
-def _row_shifts(first: Floats, second: Floats) -> Floats:
+def row_shifts(first: Floats, second: Floats) -> Floats:
     """By how much the values of the second table are above those of the first, row by row, by Hodges and Lehmann;
     where the first has no columns, above 0. No value may be NaN."""
     rows, n = second.shape
@@ -447,7 +447,7 @@ def _shifts(values: Floats, first: Integers, count: Integers, *, differences: bo
     for launches in np.unique(n[there], axis=0):
         same = np.flatnonzero(there & (n == launches).all(axis=1))
         a, b = (values[starts[same, side, None] + np.arange(launches[side])] for side in (0, 1))
-        shift[same] = _row_shifts(a, b)
+        shift[same] = row_shifts(a, b)
     return shift
 
 

@@ -25,6 +25,7 @@ from postprocess.families.family import Condition, Metric
 from postprocess.statistics import covariate, effects
 from postprocess.statistics.limits import Limits
 from postprocess.statistics.metrics import Floats, work_share
+from postprocess.statistics.steps import effects_of_steps
 from postprocess.verdicts import maps
 from postprocess.verdicts.earlier import FAMILY, Earlier, like
 from postprocess.verdicts.launches import USUAL_VALUES, numbered, scaled, with_keys
@@ -34,6 +35,11 @@ VERDICTS = (SLOWER, FASTER, SLIGHT, SAME, UNKNOWN)
 
 CELL = [axis.name for axis in registry.AXES if axis.of == "point"]
 """The columns that name a case on a map."""
+
+STEP = "pair of sides"
+"""The column of a table in which several pairs of sides are compared at once: the names of both, `step_of` them."""
+FEWEST_STEPS = 4
+"""The fewest pairs that are compared at once: few libraries may each agree with themselves by luck."""
 
 KEY = [*(axis.name for axis in registry.AXES if axis.of == "case"), *CELL, "oversubscribed"]
 """The columns that name a case, on one side."""
@@ -46,6 +52,7 @@ ALIKE = (*FAMILY, "configuration")
 
 RUN, LAUNCH = "run", "launch"
 PLURAL = {RUN: "runs", LAUNCH: "launches"}
+_TO = " -> "
 EARLIER = 2
 """The side of launches that are on neither side."""
 METRICS = registry.METRICS
@@ -125,16 +132,17 @@ def compare(
     compared pair by pair. So are runs where both sides are of the same ones. Launches of `basic` that were measured
     beside each other are compared at equal values of the metric's covariate.
     earlier: launches of runs of the system. Those of other runs tell cases with few units how much units differ.
+    Where tables have a column STEP, they hold several pairs of sides of one run (`effects_of_steps`).
     a, b: with the columns of KEY. Both may lack axes and metrics that their families do not have.
     differ: those columns of KEY in which the sides differ by intent.  metrics: names of METRICS.
     of_maps: the points of a map are compared together (`maps`). For this nothing is learnt from earlier runs.
     Raises KeyError for an unknown metric.
     """
     limits = limits or Limits()
-    key = [name for name in KEY if name not in differ and name in a]
+    key = [name for name in (*KEY, STEP) if name not in differ and name in a]
     of_metrics = {word for name in metrics for word in (name, METRICS[name].state, *METRICS[name].same)}
     of_metrics |= {name for metric in map(METRICS.__getitem__, metrics) for name in _needed_by(metric)}
-    needed = [name for name in a if name in {*KEY, RUN, LAUNCH, *of_metrics}]
+    needed = [name for name in a if name in {*KEY, STEP, RUN, LAUNCH, *of_metrics}]
     both = pd.concat([a[needed].assign(side=0), b[needed].assign(side=1)], ignore_index=True)
     runs = [set(one["run"].unique()) for one in (a, b)]
     unit = RUN if max(map(len, runs)) > 1 else LAUNCH
@@ -173,10 +181,12 @@ def compare(
         parts, learnt = zip(*pool.map(compared, measured), strict=True)
     rows = pd.concat(parts, ignore_index=True)
     remarks = [*_learnt_words(rows, unit, apart, learnt), *_at_equal_words(rows), *remarks]
+    if STEP in names:
+        remarks.append("how much launches of a case differ is told by those of all libraries together")
     rows["q_value"] = effects.false_discovery_adjusted(rows["p_value"].to_numpy(np.float64))
     rows = _judged(rows, limits)
     only_a, only_b = (names[present[:, side] & ~present[:, 1 - side]].reset_index(drop=True) for side in (0, 1))
-    shown = rows.reindex(columns=[name for name in ROW if name not in differ])
+    shown = rows.reindex(columns=[*(name for name in ROW if name not in differ), *([STEP] if STEP in rows else [])])
     return Comparison(shown, only_a, only_b, limits, unit, tuple(remarks), (_runs_of(a), _runs_of(b)), of_maps)
 
 
@@ -302,7 +312,7 @@ def placements(cases: pd.DataFrame) -> pd.Series[str]:
 
 def group_columns(table: pd.DataFrame) -> list[str]:
     """The columns of a table that name a map."""
-    return [name for name in GROUP if name in table]
+    return [name for name in (*GROUP, STEP) if name in table]
 
 
 def _compared(
@@ -348,35 +358,31 @@ def _compared(
         of_runs, least_launches = _by_run(case, sides, pd.factorize(both[RUN])[0][chosen], adjusted)
     learnt = past.known(metric, cases, per_run=least_launches) if past is not None else None
     one_block = np.zeros(cases.size, np.int64)
+    alike, _ = numbered(names.iloc[cases], [name for name in ALIKE if name in names])
     if unit == RUN and of_runs is not None:
         *_, run = of_runs
         result = effects.effects(*of_runs[:3], cases.size, one_block, learnt, run if beside else None)
+    elif STEP in names and occasion is not None:
+        result = _of_steps(names.iloc[cases], alike, (case, sides, adjusted), occasion)
     else:
-        alike, _ = numbered(names.iloc[cases], [name for name in ALIKE if name in names])
         result = effects.effects(case, sides, adjusted, cases.size, blocks, None if apart else learnt, occasion, alike)
-    rests = np.isfinite(result.p_value) & (result.launches.sum(axis=1) < effects.FEWEST_LAUNCHES)
+    few = result.launches.sum(axis=1) < effects.FEWEST_LAUNCHES
+    rests = np.isfinite(result.p_value) & few
     if apart and learnt is not None and of_runs is not None:
         by_run = effects.effects(*of_runs[:3], cases.size, one_block, learnt)
-        few = result.launches.sum(axis=1) < effects.FEWEST_LAUNCHES
         rests = np.isfinite(by_run.p_value) & few
-        result = replace(
-            result,
-            **{
-                name: np.where(rests, getattr(by_run, name), getattr(result, name))
-                for name in ("effect", "low", "high", "p_value")
-            },
-        )
+        of_run = {name: getattr(by_run, name) for name in ("effect", "low", "high", "p_value")}
+        result = replace(result, **{name: np.where(rests, one, getattr(result, name)) for name, one in of_run.items()})
     unscaled = np.exp if metric.ratio else np.asarray
     directed = metric.has_direction(result.centres).all(axis=1)
-    known = np.isfinite(result.p_value) & directed
-    few = result.launches.sum(axis=1) < effects.FEWEST_LAUNCHES
+    told = np.isfinite(result.p_value) & directed
     least = f"{effects.FEWEST_LAUNCHES} of both sides together are the least{' (--repeat 3)' * (unit == LAUNCH)}"
     none = f"no {metric.state} launch of {{}}"
     if of_map is not None:
         none = f"no launch of {{}} has half of the map's points {metric.state} and of the same sizes on both sides"
     reason = np.select(
         [
-            known, ~count[cases, 0], ~count[cases, 1], without[cases, 0], without[cases, 1],
+            told, ~count[cases, 0], ~count[cases, 1], without[cases, 0], without[cases, 1],
             other[cases], ~match[cases].all(axis=1), few, ~directed,
         ],
         [
@@ -403,9 +409,40 @@ def _compared(
         effect_ci95_high=unscaled(result.high),
         p_value=np.where(directed, result.p_value, np.nan),
         reason=reason,
-        at_equal=np.where(follows & known, metric.covariate, ""),
+        at_equal=np.where(follows & told, metric.covariate, ""),
     )
-    return table, (int(rests.sum()), learnt.runs if learnt is not None else 0)
+    return table, (int(rests.sum()), learnt.runs) if past is not None and learnt is not None else (0, 0)
+
+
+def step_of(before: str, after: str) -> str:
+    """The value of STEP of a pair of sides."""
+    return f"{before}{_TO}{after}"
+
+
+def _of_steps(
+    names: pd.DataFrame,
+    alike: effects.Integers,
+    launches: tuple[effects.Integers, effects.Integers, Floats],
+    occasion: effects.Integers,
+) -> effects.Effects:
+    """The effects of steps.  names, alike: of each step.  launches: the step, the side and the value of each."""
+    same, _ = numbered(names, [name for name in KEY if name in names])
+    sides = np.array([step.split(_TO) for step in names[STEP]], dtype=str).reshape(-1, 2)
+    libraries = np.unique(sides, return_inverse=True)[1].reshape(sides.shape)
+    return effects_of_steps(*launches, occasion, libraries, same, alike)
+
+
+def apart(comparison: Comparison) -> dict[str, Comparison]:
+    """The comparisons of each pair of sides of one that has a column STEP, by the value of STEP."""
+    tables = {name: getattr(comparison, name) for name in ("rows", "only_a", "only_b")}
+    steps = dict.fromkeys(step for table in tables.values() for step in table[STEP])
+    return {
+        step: replace(comparison, **{
+            name: table[table[STEP] == step].drop(columns=STEP).reset_index(drop=True)
+            for name, table in tables.items()
+        })
+        for step in steps
+    }  # fmt: skip
 
 
 def _is_measured(both: pd.DataFrame, metric: str) -> bool:
@@ -432,7 +469,8 @@ def _at_equal(
     of_basic = (names["configuration"] == "basic").to_numpy()[case]
     speed = scaled(both[metric.covariate].to_numpy(np.float64)[chosen], METRICS[metric.covariate])
     adjusted: Floats = values.copy()
-    given = (values, speed, case, side, blocks[case], occasion)
+    pair = numbered(names, [STEP])[0][case] if STEP in names else np.zeros_like(case)
+    given = (values, speed, case, side, blocks[case], occasion, pair)
     adjusted[of_basic] = covariate.at_equal(*(one[of_basic] for one in given))
     return adjusted
 
