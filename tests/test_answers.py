@@ -82,18 +82,18 @@ def test_a_kept_run_is_asked_for_its_libraries_and_their_configurations(tmp_path
     assert f"{THREE[0]},basic {THREE[0]},apphelper" in configurations[0].more
     why, first = lines(answers)
     assert "comparisons could not be decided, nothing of" in why
-    assert first == answering.FIRST
+    assert first == answering.FIRST + answering.NEXT
 
 
 def test_a_run_of_one_side_says_that_there_is_nothing_to_compare(tmp_path: Path) -> None:
-    assert lines(answering.of_run(night(tmp_path, 1))) == [answering.ONE_SIDED, answering.FIRST]
+    assert lines(answering.of_run(night(tmp_path, 1))) == [answering.ONE_SIDED, answering.FIRST + answering.NEXT]
 
 
 def test_what_a_run_says_of_itself_stays_and_the_run_before_is_the_newest_that_compares(tmp_path: Path) -> None:
     root = tmp_path
     this = archived(root, name_of(9), toolchains=THREE[1:], launches=5, manifest={"host": HOST})
     first = answering.of_run(this)
-    assert first.notes == (answering.FIRST,)
+    assert first.notes == (answering.FIRST + answering.NEXT,)
     night(root, 2)
     night(root, 3)
     night(root, 4, method=7)

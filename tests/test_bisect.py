@@ -21,8 +21,8 @@ from mpi_campaign.verdicts import judging
 from postprocess.records.description import descriptions
 from postprocess.statistics.limits import Limits
 from postprocess.statistics.looks import LOOKS
-from postprocess.verdicts.blame import Blame
-from postprocess.verdicts.compare import USUAL
+from postprocess.verdicts.blame import Blame, lines
+from postprocess.verdicts.compare import FASTER, SLOWER, USUAL
 from tests.archives import archived, cut_off
 from tests.support import Command, refused
 
@@ -64,12 +64,13 @@ class Machine:
 
 
 @pytest.fixture
-def searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Machine], Blame]:
-    def search(machine: Machine) -> Blame:
+def searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Blame]:
+    def search(machine: Machine, sought: str = SLOWER) -> Blame:
         monkeypatch.setattr(measuring, "measure", machine.measure)
         names = Series(NAMES, machine.have)
         words = ["./campaign", "bisect"]
-        return Bisection(names, Options(suite="judge"), tmp_path, words, USUAL, Limits(), lambda _: None).search()
+        options = Options(suite="judge")
+        return Bisection(names, options, tmp_path, words, USUAL, Limits(), lambda _: None, sought).search()
 
     return search
 
@@ -90,6 +91,12 @@ def test_the_planted_one_is_named_with_its_effect_and_nothing_is_measured_twice(
 
 def test_one_that_is_many_times_slower_is_named(searched: Callable[[Machine], Blame]) -> None:
     assert searched(Machine({41: 40.0})).first_bad == NAMES[41]
+
+
+def test_the_one_that_mended_it_is_named_where_a_faster_one_is_sought(searched: Callable[..., Blame]) -> None:
+    found = searched(Machine({41: -0.1}), FASTER)
+    assert (found.last_good, found.first_bad) == (NAMES[40], NAMES[41])
+    assert f"{NAMES[41]} made it faster" in lines(found)[0]
 
 
 def test_the_first_of_two_is_named_and_that_there_is_another(searched: Callable[[Machine], Blame]) -> None:

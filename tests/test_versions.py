@@ -15,9 +15,9 @@ from postprocess.verdicts.compare import FASTER, SLOWER
 from tests.archives import archived, name_of
 from tests.support import Command
 
-RELEASES = ("mpich@3.4.3", "mpich@4.3.2", "mpich@5.0.2", "mpich@10.0.1")
+RELEASES = ("mpich@3.4.3", "mpich@4.3.2", "mpich@5.0.2", "mpich@10.0.1", "mpich@10.0.2", "mpich@11.0.0")
 SLOWER_BY = {"mpich@4.3.2": 1.2, "mpich@5.0.2": 1.2, "openmpi@5.0.11": 1.5}
-"""The second release is slower by a fifth, and the fourth is as fast as the first."""
+"""The second release is slower by a fifth, and from the fourth on they are as fast as the first."""
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def test_what_fails_is_told_with_the_releases_with_which_it_does(run: RunFolder)
     measured += [(replace(case, toolchain=RELEASES[3]), "a rank hung") for case, _ in measured[-1:]]
     failures = versioning._failures(measured, RELEASES)
     always, sometimes = versions.failure_words(failures, RELEASES)
-    first, second, *_, last = (name.partition("@")[2] for name in RELEASES)
+    first, second, _, last, *_ = (name.partition("@")[2] for name in RELEASES)
     assert f"ibcast: fails with {first} to {second} (2 releases): a rank crashed" in always
     assert f"ireduce: fails in some launches with {last} (1 release): a rank hung" in sometimes
 
@@ -84,6 +84,10 @@ def test_a_release_with_which_a_case_failed_hides_no_step(run: RunFolder, monkey
     assert (step.before, step.row["verdict"]) == (RELEASES[0], SLOWER)
     assert list(ibcast.values) == [RELEASES[0], *RELEASES[2:]]
     assert [step.before for step in ireduce.steps.values()] == list(RELEASES[:-1])
+    lacks_metric = table["collective"] == "ibcast"
+    table.loc[lacks_metric, "t_measured_ns"] = float("nan")
+    pairs = versioning._steps("mpich", [run], "", ("t_measured_ns",))
+    assert not len(pairs[RELEASES[0], RELEASES[2]].rows)
 
 
 @pytest.mark.parametrize(
@@ -100,11 +104,11 @@ def test_candidates_come_before_their_release_and_builds_of_a_kind_are_a_library
 
 
 def test_since_a_release_the_older_ones_are_left_out(run: RunFolder) -> None:
-    pairs = versioning._steps("mpich", [run], "5", ("t_measured_ns",))
-    assert list(pairs) == [(RELEASES[2], RELEASES[3])]
+    pairs = versioning._steps("mpich", [run], "10.0.2", ("t_measured_ns",))
+    assert list(pairs) == [(RELEASES[4], RELEASES[5])]
 
 
-@pytest.mark.parametrize(("library", "since"), [("openmpi", ""), ("mpich", "10"), ("intel", "")])
+@pytest.mark.parametrize(("library", "since"), [("openmpi", ""), ("mpich", "11"), ("intel", "")])
 def test_one_release_alone_is_refused_with_the_command_that_measures_more(
     run: RunFolder, library: str, since: str
 ) -> None:

@@ -27,6 +27,7 @@ archive=${NIGHTLY_ARCHIVE:-results}
 system=${NIGHTLY_SYSTEM:-local}
 baseline=systems/$system/references.yaml
 than=
+undecided=
 run=
 worst=0
 
@@ -53,7 +54,7 @@ index() {
     echo "<h1>MPI overlap on $system, $(date -u +%Y-%m-%d)</h1>"
     case $worst in
     0)
-        echo "<p>Good: no case failed, ${than:+none is slower than $than, }no alarm rings.</p>"
+        echo "<p>Good: no case failed, ${than:+none is slower than $than, }${undecided}no alarm rings.</p>"
         ;;
     1) echo "<p><strong>A case failed${than:+ or is slower than $than}, a library could not be had, or an alarm rings: see the log.</strong></p>" ;;
     130) echo '<p><strong>Interrupted: see the log.</strong></p>' ;;
@@ -90,13 +91,13 @@ if [ "$worst" -gt 1 ] || [ -z "$run" ]; then
     exit "$worst"
 fi
 
-# The night before is the newest other run of the same suite.
+# The night before is the newest other run of the same suite. One in which a launch failed is incomplete.
 side=
-for other in "$archive/$system"/*/manifest.json; do
-    if [ "${other%/manifest.json}" != "$archive/$system/$run" ] && [ -e "$other" ] &&
-        ! grep -q '^ "again_of": ' "$other" &&
+for other in "$archive/$system"/*/manifest.json "$archive/$system"/.partial/*/manifest.json; do
+    name=$(basename "${other%/manifest.json}")
+    if [ "$name" != "$run" ] && [ -e "$other" ] && ! grep -q '^ "again_of": ' "$other" &&
         grep -qxF -e "$(grep -m 1 '^ "suite": ' "$folder/manifest.json")" "$other"; then
-        side=$(basename "${other%/manifest.json}")
+        side=$(printf '%s\n' "$side" "$name" | sort | tail -n 1)
         than='the night before'
     fi
 done
@@ -110,8 +111,13 @@ if [ -n "$side" ]; then
 else
     echo "nightly: the first night: tomorrow's is compared with $run"
 fi
+# JUnit has a testcase without content for what is as good as before.
+if [ "$worst" = 0 ] && [ -e "$pages/compare.xml" ] && ! grep -q -e '<testcase[^>]*/>' -e '<failure' "$pages/compare.xml"; then
+    undecided="nothing could be told against $than, "
+    than=
+fi
 if [ "$system" = local ]; then # on a cluster, whose jobs need more options: ./campaign judge
-    for library in ${NIGHTLY_LIBRARIES:-openmpi mpich intel}; do
+    for library in ${NIGHTLY_LIBRARIES-openmpi mpich intel}; do
         step ./campaign versions "$library" --new --output "$archive"
     done
 fi

@@ -25,6 +25,7 @@ from postprocess.statistics.limits import Limits
 @click.option(
     "--minutes", type=click.FloatRange(min=0.5), default=3.0, show_default=True, help="The most time of each step."
 )
+@click.option("--faster", is_flag=True, help="Search for the first one that is faster than GOOD, as BAD is.")
 @options_of_cases
 @metrics_option
 @limits_options(Limits())
@@ -40,6 +41,7 @@ def command(
     metrics: tuple[str, ...],
     *,
     as_json: bool,
+    faster: bool,
     **asked: Any,
 ) -> int:
     """Which release or revision after GOOD made it slower, as BAD is?
@@ -47,13 +49,14 @@ def command(
     GOOD and BAD are two releases, as of `run`, or, with --build, two revisions of a repository. Of other toolchains
     name all, in order. The case in which BAD is most clearly slower than GOOD is searched for; options narrow it.
     What cannot be had is stepped around. The same command goes on with a search that was interrupted.
-    Exit code 1: one is to blame.
+    Exit code 1: one made it slower.
     """
     from mpi_campaign.running import judged  # noqa: PLC0415
     from mpi_campaign.running.bisecting import Bisection  # noqa: PLC0415
     from mpi_campaign.toolchains import series  # noqa: PLC0415
     from mpi_campaign.verdicts import comparing  # noqa: PLC0415
     from postprocess.verdicts import blame  # noqa: PLC0415
+    from postprocess.verdicts.compare import FASTER, SLOWER  # noqa: PLC0415
 
     counts = comparing.limits(**{name: asked.pop(name) for name in ("least_ratio", "least_difference", "rate")})
     chosen = tuple(comparing.metrics(metrics))
@@ -66,6 +69,7 @@ def command(
         output.resolve(), budget_seconds=60 * minutes, suite=judged.SUITE, toolchains=fetched, **asked
     )
     command_line = ["./campaign", *sys.argv[1:]]
-    found = Bisection(libraries, options, output.resolve(), command_line, chosen, counts, say).search()
+    sought = FASTER if faster else SLOWER
+    found = Bisection(libraries, options, output.resolve(), command_line, chosen, counts, say, sought).search()
     print(blame.as_json(found) if as_json else "\n".join(blame.lines(found)))
-    return EXIT_FAILED if found.is_found else EXIT_GOOD
+    return EXIT_FAILED if found.is_found and not faster else EXIT_GOOD

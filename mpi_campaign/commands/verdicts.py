@@ -227,7 +227,8 @@ def history(
 ) -> int:
     """Since when is a case slower or silent, and why? Over all runs, or those of a SIDE as of `compare`.
 
-    It takes twelve nights. Exit code 1: an alarm that nobody acknowledged.
+    A large change is told from the fourth night on, a smaller one from the twelfth. Exit code 1: an alarm that nobody
+    acknowledged.
     With --acknowledge, the named alarms are kept quiet, and nothing else is done.
     """
     from mpi_campaign.verdicts import alarms, comparing  # noqa: PLC0415

@@ -26,7 +26,8 @@ LAUNCHES = 3
 
 def measure(asked: ComparisonRequest, root: Path, seconds: float, command_line: Sequence[str]) -> str:
     """Measure the cases of B again, a run, that are slower than in A. Returns the name of the new run; empty where
-    nothing is slower. Raises CampaignError where B is no single run of this campaign, or cannot be measured again."""
+    nothing is slower, or cannot be measured, which is said. Raises CampaignError where B is no single run of this
+    campaign."""
     if len(asked.words) != 2:
         raise CampaignError("--again: give two sides, of which the second is a run")
     run = _run_of(asked.words[1], root)
@@ -42,8 +43,12 @@ def measure(asked: ComparisonRequest, root: Path, seconds: float, command_line: 
         campaign = Campaign(
             narrowed(options, slower, seconds), root, list(command_line), marks={run_folders.AGAIN_OF: run.run}
         )
-        if campaign.run(dry_run=False) == EXIT_INTERRUPTED:
-            raise KeyboardInterrupt
+        try:
+            if campaign.run(dry_run=False) == EXIT_INTERRUPTED:
+                raise KeyboardInterrupt
+        except CampaignError as error:  # what was compared is told all the same
+            print(f"campaign: not measured again: {error}", file=sys.stderr)
+            return ""
     assert campaign.folder is not None
     return campaign.folder.run
 

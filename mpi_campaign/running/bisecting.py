@@ -1,4 +1,4 @@
-"""`campaign bisect`: the first one of a series of libraries that is slower than the first of all.
+"""`campaign bisect`: the first one of a series of libraries that is slower than the first of all, or faster.
 
 Each step is a run of two libraries in turn, which ends as soon as they are told apart (`running.judged`). All steps
 together keep the rate of wrong answers. A step that was carried out once is not carried out again.
@@ -30,7 +30,7 @@ from postprocess.verdicts.compare import METRICS, SLOWER, UNKNOWN, Comparison, g
 
 SHARE = 1 / 3
 """A library is bad where it is slower by this share of what the last one is slower: so that of two changes that are
-about as large the first is found."""
+about as large the first is found. Where a faster one is searched for, likewise."""
 BESIDE = 3
 """Questions besides the steps: the two ends, what was found against the one before it, and the end against it."""
 
@@ -40,7 +40,8 @@ class Bisection:
     """A search.
 
     options: of a run of `judged`; its toolchains do not matter.  counts: what counts as a difference, and the rate of
-    wrong answers of the whole search.  say: is told what is asked.
+    wrong answers of the whole search.  say: is told what is asked.  sought: SLOWER or FASTER, what the last one is and
+    the first is not.
     """
 
     series: Series
@@ -50,12 +51,13 @@ class Bisection:
     metrics: tuple[str, ...]
     counts: Limits
     say: Callable[[str], None]
+    sought: str = SLOWER
     steps: list[Step] = field(default_factory=list)
     had: set[str] = field(default_factory=set)
     launched: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        facts = [self.series.names, self.options.as_dict(), self.metrics, repr(self.counts)]
+        facts = [self.series.names, self.options.as_dict(), self.metrics, repr(self.counts), self.sought]
         self.key = hashlib.sha256(json.dumps(facts, default=str).encode()).hexdigest()[:16]
         self.steps_at_most = bisection.most_questions(len(self.series.names))
 
@@ -63,12 +65,12 @@ class Bisection:
         """Carry out the search. Raises CampaignError where the ends cannot be measured."""
         names = self.series.names
         ends = self._judge(names[0], names[-1])
-        slower = ends.rows[ends.rows["verdict"] == SLOWER]
-        if slower.empty:
+        differing = ends.rows[ends.rows["verdict"] == self.sought]
+        if differing.empty:
             untold = ends.count(UNKNOWN)
             but = f", but {untold} of {len(ends.rows)} maps cannot be told" if untold else ""
-            return self._blame(f"{names[-1]} is slower than {names[0]} in none{but}")
-        clearest = slower.sort_values("p_value").head(1)
+            return self._blame(f"{names[-1]} is {self.sought} than {names[0]} in none{but}")
+        clearest = differing.sort_values("p_value").head(1)
         self._narrow(clearest)
         found = bisection.search(len(names), self._verdict)
         last_good, first_bad = names[found.last_good], names[found.first_bad]
@@ -76,15 +78,15 @@ class Bisection:
             step = clearest if (last_good, first_bad) == (names[0], names[-1]) else self._row(last_good, first_bad)
         except CampaignError as error:
             return self._blame(f"{first_bad} against {last_good} before it cannot be told: {error}")
-        if step["verdict"].item() != SLOWER:
+        if step["verdict"].item() != self.sought:
             return self._blame(
-                f"{first_bad} is slower than {names[0]}, but not than {last_good} before it: what is measured drifts, "
-                "or has several states"
+                f"{first_bad} is {self.sought} than {names[0]}, but not than {last_good} before it: what is measured "
+                "drifts, or has several states"
             )
         rest = None
         with suppress(CampaignError):  # the answer holds without it
             rest = None if first_bad == names[-1] else self._row(first_bad, names[-1])
-        another = rest is not None and rest["verdict"].item() == SLOWER
+        another = rest is not None and rest["verdict"].item() == self.sought
         between = names[found.last_good + 1 : found.first_bad]
         return replace(
             self._blame(""),
@@ -98,7 +100,8 @@ class Bisection:
     def _blame(self, why_none: str) -> Blame:
         names = self.series.names
         launches = sum(self.launched.values())
-        return Blame(names[0], names[-1], len(names), why_none, tuple(self.steps), len(self.had), launches)
+        had = len(self.had)
+        return Blame(self.sought, names[0], names[-1], len(names), why_none, tuple(self.steps), had, launches)
 
     def _narrow(self, clearest: pd.DataFrame) -> None:
         """From now on only the map and the metric are looked at in which the ends differ most clearly."""
@@ -114,7 +117,7 @@ class Bisection:
         self.options = narrowed(self.options, clearest, self.options.budget_seconds)
 
     def _verdict(self, position: int) -> str:
-        """Whether one of the series is slower than the first."""
+        """Whether one of the series is bad: slower than the first, or faster where that is sought."""
         name = self.series.names[position]
         asked = sum(step.run != "" for step in self.steps)
         if asked > self.steps_at_most:
@@ -124,7 +127,7 @@ class Bisection:
         except CampaignError as error:
             self.steps.append(Step(self.series.names[0], name, UNJUDGED, str(error)))
             return UNJUDGED
-        return {SLOWER: BAD, UNKNOWN: UNJUDGED}.get(str(verdict), GOOD)
+        return {self.sought: BAD, UNKNOWN: UNJUDGED}.get(str(verdict), GOOD)
 
     def _row(self, one: str, other: str) -> pd.DataFrame:
         """The row of the case in the comparison of two. Raises CampaignError where it was not measured."""

@@ -12,6 +12,7 @@ from mpi_campaign.planning.cases import Case
 from mpi_campaign.processes import signals
 from mpi_campaign.processes.progress import Progress
 from mpi_campaign.running.case_results import CUT_OFF, failure_lines
+from postprocess.records.run import Run
 from postprocess.statistics.limits import LEAST_LAUNCHES
 
 WHOLE, FAILED, LEFT = "whole", "failed", "left"
@@ -43,17 +44,8 @@ def close(
     folder: RunFolder, manifest: dict[str, Any], progress: Progress, not_had: Collection[str], *, interrupted: bool
 ) -> int:
     """Returns the exit code. not_had: a line for each library that the run was asked for and could not have."""
-    from mpi_campaign.archive import (  # noqa: PLC0415 - pandas and matplotlib take a second to load
-        earlier_launches,
-        first_screen,
-        rendering,
-        window,
-    )
-    from mpi_campaign.verdicts import answering  # noqa: PLC0415 - likewise
+    from mpi_campaign.archive import rendering  # noqa: PLC0415 - pandas and matplotlib take a second to load
     from postprocess.families import registry  # noqa: PLC0415 - likewise
-    from postprocess.verdicts.answers import lines  # noqa: PLC0415 - likewise
-    from postprocess.verdicts.findings import of_run  # noqa: PLC0415 - likewise
-    from postprocess.verdicts.findings_text import summary  # noqa: PLC0415 - likewise
 
     progress.step("archiving")
     cases = manifest["cases"]
@@ -67,28 +59,39 @@ def close(
     if complete:
         run_folders.finish(folder, manifest)
     run = rendering.moved(run, folder)
-    progress.step("writing the report")
-    is_written = True
-    answers = answering.of_run(folder, run)
-    try:
-        where = f"report: {rendering.write_report(folder, run, answers)}"
-    except CampaignError as error:
-        is_written = False
-        where = f"no report: {error} (./campaign report {folder.run} -o FILE)"
-    progress.line("")
-    progress.line(*first_screen.make(folder, run, window.window()).lines, "")
-    progress.line(*lines(answers), "")
-    measured = [case for case in cases if case["record"]]
-    if measured:
-        progress.line(*earlier_launches.tellable_lines(folder.system, folder.root, measured), "")
-        elsewhere = run_folders.elsewhere_words(folder.root)
-        progress.line(f"{summary(of_run(run))}: ./campaign findings {folder.run}{elsewhere}", "")
+    is_written, where = True, ""
+    if run_folders.JUDGED not in manifest:  # else what asked for it tells the answer
+        is_written, where = _tell(folder, run, [case for case in cases if case["record"]], progress)
     progress.line(*failure_lines(cases), *not_had)
     if not complete:
         progress.line(f"incomplete, what was measured is kept: {run_folders.resume_words(folder)}")
-    progress.line(where)
-    progress.line(f"run: {folder.path}")
+    progress.line(*filter(None, [where]), f"run: {folder.path}")
     if interrupted:
         return EXIT_INTERRUPTED
     bad = any(case["result"] in ("fail", "missing") for case in cases)
     return EXIT_FAILED if bad or not_had or not is_written else EXIT_GOOD
+
+
+def _tell(folder: RunFolder, run: Run, measured: Sequence[Mapping[str, Any]], progress: Progress) -> tuple[bool, str]:
+    """Write the report and print what a run found. Returns whether the report could be written, and where it is or why
+    there is none.  measured: the cases with a record."""
+    from mpi_campaign.archive import earlier_launches, first_screen, rendering, window  # noqa: PLC0415 - as above
+    from mpi_campaign.verdicts import answering  # noqa: PLC0415 - likewise
+    from postprocess.verdicts.answers import lines  # noqa: PLC0415 - likewise
+    from postprocess.verdicts.findings import of_run  # noqa: PLC0415 - likewise
+    from postprocess.verdicts.findings_text import summary  # noqa: PLC0415 - likewise
+
+    progress.step("writing the report")
+    answers = answering.of_run(folder, run)
+    try:
+        is_written, where = True, f"report: {rendering.write_report(folder, run, answers)}"
+    except CampaignError as error:
+        is_written, where = False, f"no report: {error} (./campaign report {folder.run} -o FILE)"
+    progress.line("")
+    progress.line(*first_screen.make(folder, run, window.window()).lines, "")
+    progress.line(*lines(answers), "")
+    if measured:
+        progress.line(*earlier_launches.tellable_lines(folder.system, folder.root, measured), "")
+        elsewhere = run_folders.elsewhere_words(folder.root)
+        progress.line(f"{summary(of_run(run))}: ./campaign findings {folder.run}{elsewhere}", "")
+    return is_written, where

@@ -61,12 +61,16 @@ def interrupted(question: Asked, root: Path) -> RunFolder | None:
 
 def newest(library: str, metrics: tuple[str, ...], root: Path, command_line: Sequence[str]) -> RunFolder | None:
     """A run of the newest release of a library beside the one before it; None unless the archive has a release of the
-    library, and not this one, or where nothing can be measured, which is said. Raises CampaignError for a name of no
-    library that has releases."""
+    library, and not this one, or where nothing can be had or measured, which is said. Raises CampaignError for a name
+    of no library that has releases."""
     say = partial(print, file=sys.stderr)  # standard output is the answer's
     if library not in resolving.WHEELS:
         raise CampaignError(f"'{library}' is no library that has releases; choose from {', '.join(resolving.WHEELS)}")
-    *_, before, last = ["", "", *resolving.expanded(f"{library}@*", say)]
+    try:
+        *_, before, last = ["", "", *resolving.expanded(f"{library}@*", say)]
+    except CampaignError as error:  # no registry answers, and none was fetched
+        say(f"{library}: {error}")
+        return None
     question = Asked.among(1, Limits(), sides=(before, last), metrics=metrics, search=NEWEST)
     there = toolchains_of(run_folders.runs(root))
     is_new = last not in there and any(name.partition("@")[0] == library for name in there)

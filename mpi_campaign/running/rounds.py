@@ -166,8 +166,8 @@ class Rounds:
 
     def _show(self, benchmarks: Collection[str]) -> None:
         """Show what these benchmarks found so far, if there are any, and write the report of it. The next session waits
-        for both, so that nothing is measured then."""
-        if not benchmarks:
+        for both, so that nothing is measured then. Of a run that is judged the answer is awaited instead."""
+        if not benchmarks or self.judged:
             return
         from mpi_campaign.archive import matrices, rendering, window  # noqa: PLC0415 - pandas takes a second to load
         from postprocess.verdicts.answers import NOT_ASKED  # noqa: PLC0415 - likewise

@@ -17,7 +17,7 @@ from postprocess.families.family import Family
 from postprocess.families.sampled_table import sound
 from postprocess.records.fields import Json
 from postprocess.records.header import Header
-from postprocess.records.run import Run, cases_of
+from postprocess.records.run import Run, cases_of, without_repeat
 from postprocess.statistics import launches
 from postprocess.statistics.control import CANNOT_TELL
 from postprocess.statistics.metrics import as_float
@@ -32,7 +32,6 @@ LONGEST_SECONDS = 45.0
 TOLERANCE = 1.05
 """A ratio nearer to the bound than this may come out on its other side: the program is simpler than the benchmark."""
 APPLICATION, PROGRAM = "application", "program"
-_REPEAT = re.compile(r" \(repeat \d+\)|, repeat \d+")
 _OF_LAUNCH = (
     "toolchain", "provider", "environment", "repeat", "case", "result", "reason", "message", "fail_phase", "record",
 )  # fmt: skip
@@ -138,7 +137,7 @@ def _named(manifest: Json, words: str) -> tuple[str, list[Json]]:
     by_name: dict[str, list[Json]] = {}
     for case in cases_of(manifest):
         if case.get("record") and _is_named(case, _words(words)):
-            by_name.setdefault(_REPEAT.sub("", clean(case.get("case"))), []).append(case)
+            by_name.setdefault(without_repeat(clean(case.get("case"))), []).append(case)
     plainest = sorted(by_name, key=_length)[:2]
     if not words or not plainest or len({_length(name) for name in plainest}) < len(plainest):
         found = first_of(by_name, 3) if by_name else "none has all of these words, or it was skipped"

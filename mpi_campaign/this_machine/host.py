@@ -21,7 +21,7 @@ SYS_CPU = "sys/devices/system/cpu"
 SHM = "dev/shm"
 
 # Measured with two to eight ranks: Open MPI 5.0.11 does not start with 16 MiB or less, whatever the number of ranks;
-# MPICH 5.0.2 and Intel MPI 2021.18.1 use up to 8.5 MiB per rank. docs/doctor.md has the figures.
+# MPICH 5.0.2 and Intel MPI 2021.18.1 use up to 8.5 MiB per rank.
 SHM_LEAST_BYTES = 16 << 20
 SHM_BYTES_PER_RANK = 16 << 20
 # Measured with two ranks over shared memory: with 256 MiB per rank, Ialltoall reaches 20 to 28 ms instead of 64 ms.

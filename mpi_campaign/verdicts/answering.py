@@ -33,9 +33,8 @@ LIMITS = Limits(rate=Limits.rate / 2)
 """Half of the false discoveries may be among the answers of the run alone, half among those beside other runs: so what
 a run says of itself depends on no later run, and all answers together keep the rate of one comparison."""
 ONE_SIDED = "one library in one configuration: there is nothing to compare within this run"
-FIRST = (
-    "no earlier complete run of this system, machine and method has cases in common: the next one is compared with this"
-)
+FIRST = "no earlier complete run of this system, machine and method has cases in common"
+NEXT = ": the next one is compared with this"
 
 
 def limits_of(manifest: Manifest) -> Limits:
@@ -53,7 +52,8 @@ def of_run(folder: RunFolder, run: Run | None = None) -> Answers:
     own = [*_libraries(folder, manifest, table, earlier), *_configurations(folder, manifest, table, earlier)]
     before = _before(folder, manifest, earlier)
     baseline, refused = _baseline(folder, manifest, earlier)
-    notes = [ONE_SIDED * (not own), FIRST * (before is None), refused]
+    counts_later = folder.is_complete and manifest.keys().isdisjoint(run_folders.MARKS)
+    notes = [ONE_SIDED * (not own), (FIRST + NEXT * counts_later) * (before is None), refused]
     others = filter(None, [before, baseline])
     return Answers((*_controlled(own), *_controlled(others)), tuple(filter(None, notes)))
 

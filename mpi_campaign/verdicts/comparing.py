@@ -31,9 +31,9 @@ from postprocess.verdicts.compare import (
     STEP,
     USUAL,
     Comparison,
-    apart,
     compare,
     confirmed,
+    of_each_step,
     over_all,
     step_of,
 )
@@ -132,7 +132,9 @@ def _confirmed(asked: ComparisonRequest, pairs: Pairs, root: Path) -> Pairs:
     """The comparison, in which nothing is called slower that was the same or faster again."""
     ((sides_, first),) = pairs.items()
     try:
-        again, _ = of_sides(replace(asked, words=(asked.words[0], asked.again), within="", again=""), root)
+        side = sides.parse(asked.words[1], root)
+        words = ",".join(filter(None, (asked.again, side.toolchain, side.configuration)))
+        again, _ = of_sides(replace(asked, words=(asked.words[0], words), within="", again=""), root)
     except CampaignError as error:  # what was measured again failed
         return {sides_: replace(first, remarks=(*first.remarks, f"not confirmed by {asked.again}: {error}"))}
     return {sides_: confirmed(first, next(iter(again.values())), asked.again)}
@@ -255,7 +257,7 @@ def compared_at_once(
         together.setdefault(runs.pop() if of_maps and len(runs) == 1 else names, []).append(names)
     found: dict[tuple[str, str], Comparison] = {}
     for of_run in together.values():
-        if len(of_run) < FEWEST_STEPS:
+        if len({name for names in of_run for name in names}) <= FEWEST_STEPS:
             each = {names: compared(*pairs[names], chosen, earlier=earlier, of_maps=of_maps) for names in of_run}
             found |= each
             continue
@@ -265,7 +267,7 @@ def compared_at_once(
             for side in (0, 1)
         )
         differ = sides.differ([one.side for one in pairs[of_run[0]]])
-        parts = apart(compare(a, b, differ, chosen, of_maps=of_maps))
+        parts = of_each_step(compare(a, b, differ, chosen, of_maps=of_maps), steps)
         found |= {names: _with_terms(*pairs[names], parts[step]) for step, names in steps.items()}
     return {names: found[names] for names in pairs}
 

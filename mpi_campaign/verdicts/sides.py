@@ -345,8 +345,8 @@ def _newest(sides: Sequence[Side], runs: Sequence[RunFolder]) -> tuple[list[RunF
     """The newest run with launches of every side, as a list that may be empty; and what newer runs have unreadable."""
     problems: list[str] = []
     for run, manifest in manifests(run for run in reversed(runs) if all(side.may_hold(run) for side in sides)):
-        if manifest and not all(side.may_be_of(manifest) for side in sides):
-            continue
+        if run_folders.AGAIN_OF in manifest or not all(side.may_be_of(manifest) for side in sides):
+            continue  # what was measured again has a few cases of its night
         table, unread = launches_of([run])
         if all(len(side.launches(table, [run])) for side in sides):
             return [run], problems

@@ -32,7 +32,7 @@ from postprocess.records.reading import load_header
 from postprocess.records.run import cases_of, is_as_asked
 from postprocess.records.storage import record_files
 from postprocess.verdicts import versions
-from postprocess.verdicts.compare import KEY, over_all
+from postprocess.verdicts.compare import CELL, KEY, over_all
 from postprocess.verdicts.compare_text import Pairs, sides_of
 from postprocess.verdicts.launches import numbered, with_keys
 from postprocess.verdicts.verdict_page import render
@@ -142,7 +142,9 @@ def _steps(
             f"./campaign run --toolchain '{library}@*' measures all of them in turn{others}"
         )
     manifests = {folder.run: run_folders.read_manifest(folder) for folder in runs}
-    key = [name for name in KEY if name in table and name not in sides.ALONG["toolchain"]]
+    of_maps = tells_maps(table)
+    neither = (*sides.ALONG["toolchain"], *(CELL if of_maps else ()))
+    key = [name for name in KEY if name in table and name not in neither]
     table = table.assign(case=numbered(with_keys(table), key)[0])
     found = {
         name: Found(side, side.launches(table, runs), manifests)
@@ -151,7 +153,6 @@ def _steps(
     }
     systems = {folder.system for folder in runs}
     earlier = earlier_launches.of(systems.pop(), runs[0].root, runs[0].run) if len(systems) == 1 else None
-    of_maps = tells_maps(table)
     pairs = compared_at_once(_pairs(found), chosen, earlier=earlier, of_maps=of_maps)
     return dict(zip(pairs, over_all(list(pairs.values())), strict=True))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,7 @@ PERFORMANCE = "performance"
 """ReFrame's name of the phase in which numbers are compared with references."""
 RESULTS = ("pass", "skip", "fail", "missing")
 """The results that a case of a manifest can have."""
+_REPEAT = re.compile(r" \(repeat \d+\)|, repeat \d+")
 
 T = TypeVar("T")
 
@@ -172,6 +174,11 @@ def failed_records(manifest: Json) -> dict[str, tuple[str, str]]:
         for case in failed
         if case.get("record")
     }
+
+
+def without_repeat(case: str) -> str:
+    """The name of a case without the number of its launch."""
+    return _REPEAT.sub("", case)
 
 
 def failed_reasons(failed: str, whose: str = "the") -> list[str]:

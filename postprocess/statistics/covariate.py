@@ -52,13 +52,14 @@ def at_equal(
     of_value, of_covariate = (one[used] - mean[group] for one, mean in zip((value, covariate), means, strict=True))
     centre = means[1].reshape(-1, 2).mean(axis=1)[case[used]]
     apart = covariate[used] - centre
-    if not _is_known(of_covariate, block[used], side[used], occasion[used]):
-        return value
     pairs = np.zeros(value.size, np.int64) if pair is None else pair
-    names = np.unique(pairs[used])
-    for name in names:
-        mine = used & (pairs == name)
-        if _differs(apart[mine[used]], block[mine], side[mine], occasion[mine], names.size):
+    of_all = np.unique(pairs[used])
+    times = 1 + (of_all.size > 1)  # of neighbours in a series most are in two pairs
+    if not _is_known(of_covariate, block[used], side[used], occasion[used], times):
+        return value
+    for one in of_all:
+        mine = used & (pairs == one)
+        if _differs(apart[mine[used]], block[mine], side[mine], occasion[mine], of_all.size):
             apart[mine[used]] = 0.0
     slope = float(np.sum(of_value * of_covariate)) / float(np.sum(of_covariate**2))
     adjusted: Floats = value.copy()
@@ -66,18 +67,19 @@ def at_equal(
     return adjusted
 
 
-def _is_known(residual: Floats, block: Integers, side: Integers, occasion: Integers) -> bool:
-    """Whether enough launches tell a slope, by the mean residual of the covariate of each in a block."""
+def _is_known(residual: Floats, block: Integers, side: Integers, occasion: Integers, times: int) -> bool:
+    """Whether enough launches tell a slope, by the mean residual of the covariate of each in a block.  times: how often
+    a launch is among them."""
     launches, place = np.unique(np.column_stack([block, side, occasion]), axis=0, return_inverse=True)
     of_launch = divided(np.bincount(place.ravel(), residual), np.bincount(place.ravel()))
-    freedom = len(launches) - len(np.unique(launches[:, :2], axis=0))
-    fourth = float(np.sum(of_launch**4))
-    return freedom >= FEWEST_FREEDOM and fourth > 0 and float(np.sum(of_launch**2)) ** 2 / fourth >= FEWEST_DECIDING
+    freedom = (len(launches) - len(np.unique(launches[:, :2], axis=0))) / times
+    squares, fourth = float(np.sum(of_launch**2)), float(np.sum(of_launch**4))
+    return freedom >= FEWEST_FREEDOM and fourth > 0 and squares**2 / fourth >= times * FEWEST_DECIDING
 
 
-def _differs(apart: Floats, block: Integers, side: Integers, occasion: Integers, pairs: int) -> bool:
-    """Whether the covariate differs between sides, by Student's test of each block's difference on each occasion, which
-    is one of as many tests as there are pairs."""
+def _differs(apart: Floats, block: Integers, side: Integers, occasion: Integers, tests: int) -> bool:
+    """Whether the covariate differs between sides, by Student's test of each block's difference on each occasion, one
+    of so many tests."""
     names, place = np.unique(np.column_stack([block, occasion]), axis=0, return_inverse=True)
     name = 2 * place.ravel() + side
     count, total = (np.bincount(name, one, 2 * len(names)).reshape(-1, 2) for one in (None, apart))
@@ -86,5 +88,5 @@ def _differs(apart: Floats, block: Integers, side: Integers, occasion: Integers,
     if differences.size < 2:
         return True
     error = float(differences.std(ddof=1)) / np.sqrt(differences.size)
-    reach = float(scipy.special.stdtrit(differences.size - 1, 1 - (1 - CONFIDENCE) / 2 / pairs)) * error
+    reach = float(scipy.special.stdtrit(differences.size - 1, 1 - (1 - CONFIDENCE) / 2 / tests)) * error
     return bool(abs(differences.mean()) > reach)

@@ -83,6 +83,17 @@ class Effects:
     reaches: Floats
 
 
+def either(first: ArrayLike, one: Effects, other: Effects) -> Effects:
+    """The effects of one of two: of each case for which `first` is true those of `one`, else those of `other`."""
+    chosen = np.asarray(first, bool)
+
+    def parts(name: str) -> Any:
+        both = getattr(one, name), getattr(other, name)
+        return np.where(chosen if both[0].ndim == 1 else chosen[:, None], *both)
+
+    return Effects(*(parts(field.name) for field in fields(Effects)))
+
+
 @dataclass(frozen=True)
 class Spread:
     """The common variance between launches, and its degrees of freedom, which are 0 where there is no such variance."""
@@ -173,7 +184,7 @@ def _of_kind(
     if widths.shape[1] < FEWEST_CASES or not np.less(*np.median(widths[::-1], axis=1)):
         return by_side
     both = np.concatenate([first, second])
-    centres = _centres(number[both], sides[both], values[both], cases)
+    centres = centres_of(number[both], sides[both], values[both], cases)
     return Effects(
         effect=np.where(enough, by_occasion.effect, by_side.effect),
         low=np.where(enough, by_occasion.low, by_side.low),
@@ -210,7 +221,7 @@ def _by_group(case: Integers, side: Integers, value: Floats) -> tuple[Integers, 
     return group[order], value[finite][order]
 
 
-def _centres(case: Integers, side: Integers, value: Floats, cases: int) -> Floats:
+def centres_of(case: Integers, side: Integers, value: Floats, cases: int) -> Floats:
     """The medians of both sides of each case, (cases, 2)."""
     group, values = _by_group(case, side, value)
     count = np.bincount(group, minlength=2 * cases)

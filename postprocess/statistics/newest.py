@@ -1,4 +1,5 @@
-"""Whether the newest nights of a series are unlike those before, from the third night on: pure functions.
+"""Whether the newest nights of a series are unlike those before: pure functions. They are learnt from three nights
+before the newest, of any library of the system.
 
 `nights` needs three nights of a new state, and twelve in all. What is known of all series together needs fewer:
 

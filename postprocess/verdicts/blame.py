@@ -1,4 +1,5 @@
-"""The answer of a search for the first bad one of a series: which one, how much slower, how that was found."""
+"""The answer of a search for the first one of a series that is slower, or faster: which one, how much, how that was
+found."""
 
 import json
 from collections.abc import Mapping
@@ -18,7 +19,7 @@ Row: TypeAlias = Mapping[Any, Any]
 
 @dataclass(frozen=True)
 class Step:
-    """One question: is `other` slower than `one`?
+    """One question: how much slower or faster is `other` than `one`?
 
     why: why it has no answer.  run: in which it was measured; empty where it was not.  effect: what the run says of the
     case that is searched for; None where it was not narrowed to it yet.
@@ -34,11 +35,13 @@ class Step:
 
 @dataclass(frozen=True)
 class Blame:
-    """good, bad: the ends.  count: of the series.  why_none: why no one is to blame; else empty.  had: how many of them
-    were installed or built.  between: those that could not be judged, each of which may be to blame instead.  effect:
-    the first bad one against the last good one.  rest: the last of all against the first bad one, where it is slower.
+    """sought: SLOWER or FASTER.  good, bad: the ends.  count: of the series.  why_none: why none is named, else empty.
+    had: how many of them were installed or built.  between: those that could not be judged, each of which may be the
+    one instead.  effect: the first bad one against the last good one.  rest: the last of all against the first bad one,
+    where it differs likewise.
     """
 
+    sought: str
     good: str
     bad: str
     count: int
@@ -74,14 +77,15 @@ def lines(blame: Blame) -> list[str]:
 
 def _sentences(blame: Blame) -> list[str]:
     if blame.effect is None:
-        return [f"no one of {blame.count} is to blame: {blame.why_none}"]
+        return [f"no one of {blame.count} made it {blame.sought}: {blame.why_none}"]
     metric, *_, effect, interval = value_cells(blame.effect)
     case = " ".join(filter(None, names_of(blame.effect)))
-    found = [f"{blame.first_bad} is to blame: {metric} {effect} {interval} against {blame.last_good}, in {case}"]
+    by = f"{metric} {effect} {interval}"
+    found = [f"{blame.first_bad} made it {blame.sought}: {by} against {blame.last_good}, in {case}"]
     if blame.between:
         found = [
-            f"{blame.first_bad} is slower than {blame.last_good}: {metric} {effect} {interval}, in {case}",
-            f"which of these is to blame cannot be told: {', '.join((*blame.between, blame.first_bad))}",
+            f"{blame.first_bad} is {blame.sought} than {blame.last_good}: {by}, in {case}",
+            f"which of these made it {blame.sought} cannot be told: {', '.join((*blame.between, blame.first_bad))}",
         ]
     if blame.rest is not None:
         *_, effect, interval = value_cells(blame.rest)

@@ -8,7 +8,7 @@ and their intervals come from `effects`; what counts as a difference comes from 
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -37,9 +37,10 @@ CELL = [axis.name for axis in registry.AXES if axis.of == "point"]
 """The columns that name a case on a map."""
 
 STEP = "pair of sides"
-"""The column of a table in which several pairs of sides are compared at once: the names of both, `step_of` them."""
+"""The column of a table in which several pairs of sides are compared at once: the names of both, as `step_of` joins
+them."""
 FEWEST_STEPS = 4
-"""The fewest pairs that are compared at once: few libraries may each agree with themselves by luck."""
+"""The fewest steps of a case that are compared at once: few libraries may each agree with themselves by luck."""
 
 KEY = [*(axis.name for axis in registry.AXES if axis.of == "case"), *CELL, "oversubscribed"]
 """The columns that name a case, on one side."""
@@ -132,7 +133,8 @@ def compare(
     compared pair by pair. So are runs where both sides are of the same ones. Launches of `basic` that were measured
     beside each other are compared at equal values of the metric's covariate.
     earlier: launches of runs of the system. Those of other runs tell cases with few units how much units differ.
-    Where tables have a column STEP, they hold several pairs of sides of one run (`effects_of_steps`).
+    With `of_maps`, tables may have a column STEP: then they hold several pairs of sides of one run
+    (`effects_of_steps`).
     a, b: with the columns of KEY. Both may lack axes and metrics that their families do not have.
     differ: those columns of KEY in which the sides differ by intent.  metrics: names of METRICS.
     of_maps: the points of a map are compared together (`maps`). For this nothing is learnt from earlier runs.
@@ -363,7 +365,7 @@ def _compared(
         *_, run = of_runs
         result = effects.effects(*of_runs[:3], cases.size, one_block, learnt, run if beside else None)
     elif STEP in names and occasion is not None:
-        result = _of_steps(names.iloc[cases], alike, (case, sides, adjusted), occasion)
+        result = _of_steps(names.iloc[cases], alike, blocks, case, sides, (values, adjusted), occasion)
     else:
         result = effects.effects(case, sides, adjusted, cases.size, blocks, None if apart else learnt, occasion, alike)
     few = result.launches.sum(axis=1) < effects.FEWEST_LAUNCHES
@@ -422,20 +424,37 @@ def step_of(before: str, after: str) -> str:
 def _of_steps(
     names: pd.DataFrame,
     alike: effects.Integers,
-    launches: tuple[effects.Integers, effects.Integers, Floats],
+    blocks: effects.Integers,
+    case: effects.Integers,
+    side: effects.Integers,
+    values: tuple[Floats, Floats],
     occasion: effects.Integers,
 ) -> effects.Effects:
-    """The effects of steps.  names, alike: of each step.  launches: the step, the side and the value of each."""
+    """The effects of steps; of those that are few in a case, as of any cases.
+
+    names, alike, blocks: of each step.  case, side, occasion: of each launch.  values: of each as they are, and at
+    equal values of a covariate. A step in which these are the same is judged by launches as they are.
+    """
     same, _ = numbered(names, [name for name in KEY if name in names])
     sides = np.array([step.split(_TO) for step in names[STEP]], dtype=str).reshape(-1, 2)
     libraries = np.unique(sides, return_inverse=True)[1].reshape(sides.shape)
-    return effects_of_steps(*launches, occasion, libraries, same, alike)
+
+    def of_values(value: Floats) -> effects.Effects:
+        return effects_of_steps(case, side, value, occasion, libraries, same, alike)
+
+    found, follows = of_values(values[0]), np.bincount(case, values[0] != values[1], len(names)) > 0
+    if follows.any():
+        found = effects.either(follows, of_values(values[1]), found)
+    enough = np.bincount(same)[same] >= FEWEST_STEPS
+    if enough.all():
+        return found
+    others = effects.effects(case, side, values[1], len(names), blocks, None, occasion, alike)
+    return effects.either(enough, found, others)
 
 
-def apart(comparison: Comparison) -> dict[str, Comparison]:
-    """The comparisons of each pair of sides of one that has a column STEP, by the value of STEP."""
+def of_each_step(comparison: Comparison, steps: Iterable[str]) -> dict[str, Comparison]:
+    """The comparison of each of these steps, of one that has a column STEP; empty where a step has no case."""
     tables = {name: getattr(comparison, name) for name in ("rows", "only_a", "only_b")}
-    steps = dict.fromkeys(step for table in tables.values() for step in table[STEP])
     return {
         step: replace(comparison, **{
             name: table[table[STEP] == step].drop(columns=STEP).reset_index(drop=True)

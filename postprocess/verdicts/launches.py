@@ -8,6 +8,7 @@ not have an axis, the axis has its usual value; where it does not have a metric,
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -27,7 +28,7 @@ from postprocess.families.family import LONGEST_NS, STATE, STATE_OF_POINTS, Axis
 from postprocess.families.sampled import TOO_WIDE
 from postprocess.records.fields import RecordError, fail
 from postprocess.records.header import SIMULATED
-from postprocess.records.run import MANIFEST_VERSION, Run, failed_records, load_run
+from postprocess.records.run import MANIFEST_VERSION, Run, failed_records, load_run, without_repeat
 from postprocess.records.storage import record_files
 from postprocess.statistics.effects import Integers
 from postprocess.statistics.metrics import Floats
@@ -214,7 +215,11 @@ def _run_launches(path: Path, kept: KeptLaunches | None, loaded: Run | None) -> 
     if kept is not None and not folder.partial and (found := kept.read(path)) is not None:
         return found
     failed = _failed(path)
-    problems = tuple(f"{label} is left out, it failed: {reason}" for label, reason in failed.values())
+    launches = Counter((without_repeat(label), reason) for label, reason in failed.values())
+    problems = tuple(
+        f"{case} is left out{f' in {count} launches' * (count > 1)}, it failed: {reason}"
+        for (case, reason), count in launches.items()
+    )
     names = {"system": folder.system, "run": path.name}
     methods = methods_of(path)
     parts = []
