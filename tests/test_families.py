@@ -306,6 +306,19 @@ def test_the_end_of_a_run_reads_every_record_once(tmp_path: Path, monkeypatch: p
     assert folder.report.is_file()
 
 
+def test_a_run_whose_answer_another_command_tells_has_no_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = archived(tmp_path, name_of(1))
+    manifest = run_folders.read_manifest(folder)
+    manifest.pop("checksums")
+    folder.archived.rename(folder.partial)
+    monkeypatch.setattr(signal, "signal", lambda *_given: None)
+    assert ending.close(folder, manifest, Progress(5), (), interrupted=False, is_answered=True) == 0
+    assert folder.archived.is_dir() and not folder.report.exists()
+    assert f"run: {folder.path}" in capsys.readouterr().out
+
+
 def test_a_run_with_a_whole_record_that_nobody_checked_can_be_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

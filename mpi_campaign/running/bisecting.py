@@ -57,7 +57,8 @@ class Bisection:
     launched: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        facts = [self.series.names, self.options.as_dict(), self.metrics, repr(self.counts), self.sought]
+        sought = [self.sought] if self.sought != SLOWER else []
+        facts = [self.series.names, self.options.as_dict(), self.metrics, repr(self.counts), *sought]
         self.key = hashlib.sha256(json.dumps(facts, default=str).encode()).hexdigest()[:16]
         self.steps_at_most = bisection.most_questions(len(self.series.names))
 

@@ -41,9 +41,16 @@ def _ending(folder: RunFolder, case: Mapping[str, Any]) -> str:
 
 @signals.ignored()  # this takes a few seconds, and an interrupt would leave an archive with half of its files
 def close(
-    folder: RunFolder, manifest: dict[str, Any], progress: Progress, not_had: Collection[str], *, interrupted: bool
+    folder: RunFolder,
+    manifest: dict[str, Any],
+    progress: Progress,
+    not_had: Collection[str],
+    *,
+    interrupted: bool,
+    is_answered: bool = False,
 ) -> int:
-    """Returns the exit code. not_had: a line for each library that the run was asked for and could not have."""
+    """Returns the exit code. not_had: a line for each library that the run was asked for and could not have.
+    is_answered: who asked for the run tells what it found."""
     from mpi_campaign.archive import rendering  # noqa: PLC0415 - pandas and matplotlib take a second to load
     from postprocess.families import registry  # noqa: PLC0415 - likewise
 
@@ -60,7 +67,7 @@ def close(
         run_folders.finish(folder, manifest)
     run = rendering.moved(run, folder)
     is_written, where = True, ""
-    if run_folders.JUDGED not in manifest:  # else what asked for it tells the answer
+    if not is_answered:
         is_written, where = _tell(folder, run, [case for case in cases if case["record"]], progress)
     progress.line(*failure_lines(cases), *not_had)
     if not complete:

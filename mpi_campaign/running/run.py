@@ -51,7 +51,8 @@ SETUP_STEPS = 3
 class Campaign:
     """One invocation of `campaign run`. With `resume`, it goes on with that interrupted run.
 
-    marks: what the manifest says of the run besides, by `run_folders.MARKS`.  folder: the run, once there is one.
+    marks: what the manifest says of the run besides, by `run_folders.MARKS`.  is_answered: who asked for it tells what
+    it found.  folder: the run, once there is one.
     """
 
     def __init__(
@@ -68,7 +69,8 @@ class Campaign:
         self.resume = resume
         self.marks = marks
         self.folder: RunFolder | None = None
-        self.progress = Progress(STEPS)
+        self.is_answered = run_folders.JUDGED in marks
+        self.progress = Progress(STEPS - self.is_answered)
         self.say = self.progress.detail
         self.sizes_of = run_folders.find(options.sizes_of, output) if options.sizes_of else None
         self.later = ""
@@ -203,7 +205,7 @@ class Campaign:
         self.progress.step("finding the toolchains")
         resolved = self._resolve()
         names = {toolchain.toolchain for toolchain in resolved}
-        if run_folders.JUDGED in self.marks and len(names) == 1:
+        if self.is_answered and len(names) == 1:
             raise CampaignError(
                 f"both sides are {names.pop()}: give two libraries, or two names (NAME@old=PREFIX, NAME@new=PREFIX)"
             )
@@ -237,7 +239,7 @@ class Campaign:
                     f"{other.toolchain} and {toolchain.toolchain} have the same name in ReFrame: two runs"
                 )
             names.append(text if spec.prefix else toolchain.toolchain)
-        needs_all = self.resume or run_folders.JUDGED in self.marks
+        needs_all = self.resume or self.is_answered
         if self.not_had and (needs_all or not resolved):  # what was begun with a library does not end without it
             raise next(iter(self.not_had.values()))
         self.say(*self._skipped())
@@ -379,7 +381,9 @@ class Campaign:
         self.say(*lines)
 
     def _close(self, folder: RunFolder, manifest: dict[str, Any], *, interrupted: bool) -> int:
-        return ending.close(folder, manifest, self.progress, self._skipped(), interrupted=interrupted)
+        return ending.close(
+            folder, manifest, self.progress, self._skipped(), interrupted=interrupted, is_answered=self.is_answered
+        )
 
     def _look_at_nodes(self, folder: RunFolder, plan: Plan, manifest: dict[str, Any]) -> None:
         """Describe the nodes in hand in the manifest, and say in what they differ and what they lack."""

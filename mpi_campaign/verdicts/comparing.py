@@ -257,7 +257,8 @@ def compared_at_once(
         together.setdefault(runs.pop() if of_maps and len(runs) == 1 else names, []).append(names)
     found: dict[tuple[str, str], Comparison] = {}
     for of_run in together.values():
-        if len({name for names in of_run for name in names}) <= FEWEST_STEPS:
+        libraries = {name for names in of_run for name in names}
+        if len(libraries) - 1 < FEWEST_STEPS:
             each = {names: compared(*pairs[names], chosen, earlier=earlier, of_maps=of_maps) for names in of_run}
             found |= each
             continue

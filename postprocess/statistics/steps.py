@@ -5,8 +5,9 @@ each as a rule. Three launches may agree by luck: a case with two states, as tho
 a step wherever the launches of one library are all in one state and those of the next one all in the other. But the
 series has many libraries, and how much launches of one library differ can be seen in all of them. So:
 
-1. The effect is that of `effects` by occasions: the median of the means of all pairs of differences, each with itself
-   too, between a launch of one library and the one beside it of the other (Hodges and Lehmann 1963).
+1. A difference is that between a launch of one library and the one beside it of the other. The effect is the median
+   of the means of all pairs of differences, each with itself too (Hodges and Lehmann 1963), as in `effects` by
+   occasions.
 2. Where nothing differs, such a difference is like that between two launches of one library. These are drawn with
    either sign, each over the standard deviation of its case. They are those of the case itself, where its libraries
    have FEWEST_RESIDUALS degrees of freedom together; else those of all cases of its kind. Where these are too few too,

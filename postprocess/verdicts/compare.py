@@ -184,7 +184,8 @@ def compare(
     rows = pd.concat(parts, ignore_index=True)
     remarks = [*_learnt_words(rows, unit, apart, learnt), *_at_equal_words(rows), *remarks]
     if STEP in names:
-        remarks.append("how much launches of a case differ is told by those of all libraries together")
+        which = f"all libraries that have it, if more than {FEWEST_STEPS} do"
+        remarks.append(f"how much launches of a case differ is told by {which}")
     rows["q_value"] = effects.false_discovery_adjusted(rows["p_value"].to_numpy(np.float64))
     rows = _judged(rows, limits)
     only_a, only_b = (names[present[:, side] & ~present[:, 1 - side]].reset_index(drop=True) for side in (0, 1))

@@ -83,6 +83,22 @@ def test_only_neighbours_in_basic_are_compared_so(where: str) -> None:
     assert set(of_maps(a, b)[1]["at_equal"]) == {""}
 
 
+def test_of_several_pairs_those_are_adjusted_whose_computation_is_the_same() -> None:
+    """One library in the middle of a series computes slower: what both of its pairs tell of that is opposite."""
+    rng = np.random.default_rng(3)
+    pairs, blocks, count = 4, 8, 3
+    axes = np.meshgrid(range(pairs), range(blocks), (0, 1), range(count), indexing="ij")
+    pair, block, side, occasion = (one.ravel() for one in axes)
+    slower = 0.3 * ((pair == 1) & (side == 1) | (pair == 2) & (side == 0))
+    speed = DRIFT * rng.standard_normal(pair.size) + slower
+    case = pair * blocks + block
+    given = (FOLLOWS * speed, speed, case, side, case, occasion)
+    changed = covariate.at_equal(*given, pair) != given[0]
+    assert [bool(changed[pair == one].any()) for one in range(pairs)] == [True, False, False, True]
+    few = case < 2 * blocks  # 64 degrees of freedom: each launch is in two pairs
+    assert (covariate.at_equal(*(one[few] for one in given), pair[few]) == given[0][few]).all()
+
+
 def simulated(seed: int, truth: float, follows: float, blocks: int, count: int, computes: float = 0.0) -> Effects:
     """Cases that are each a block, beside each other on `count` occasions."""
     rng = np.random.default_rng(seed)
