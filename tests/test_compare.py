@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from mpi_campaign.archive import consistency, earlier_launches, run_folders, store
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.verdicts import sides
+from mpi_campaign.verdicts import comparing, sides
 from postprocess.statistics import effects
 from postprocess.verdicts.history import manifest_changes
 from tests.archives import archived, crash, fail, name_of
@@ -140,6 +140,19 @@ def test_what_only_one_side_names_is_no_difference(root: Path, inside: Command) 
     found = json.loads(done.stdout)
     assert {case["toolchain"] for case in found["cases"]} == {"openmpi@5.0.11"}
     assert {case["toolchain"] for case in found["only_in_a"]} == {"openmpi@4.1.8"}
+
+
+def test_what_was_measured_again_is_held_against_the_same_side(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The night of B, and what measured it again, have the library of A too."""
+    both = ("openmpi@5.0.10", "openmpi@5.0.11")
+    for day in (1, 2, 3):
+        archived(tmp_path, name_of(day), toolchains=both, slower={both[1]: 1.5}, launches=6)
+    words = (f"{name_of(1)},{both[0]}", f"{name_of(2)},{both[1]}")
+    asked = comparing.ComparisonRequest(words, metrics=("t_measured_ns",), again=name_of(3))
+    assert comparing.run(asked, tmp_path, "", {}) == 1
+    assert "0 not confirmed" in capsys.readouterr().out
 
 
 def test_more_than_two_sides_make_a_matrix(root: Path, tmp_path: Path, inside: Command) -> None:

@@ -1018,3 +1018,11 @@ def test_a_library_that_lacks_a_case_leaves_it_to_the_next(runs: Runs) -> None:
     ]  # fmt: skip
     assert re.search(r"(?m)^message ibcast \d+ \d+ \w+ \d+$", text)
     assert re.search(r"(?m)^work \d+ \d+ \w+ \d+$", text)
+
+
+def test_where_the_first_launch_found_no_sizes_the_third_takes_those_of_the_second(runs: Runs) -> None:
+    folder, found = run_folders.start(runs.root, "local"), planned(MPICH, **IBCAST, launches=3)
+    (folder.records_folder / STEM.format("mpich-5_0_2", ".r2")).write_text("the second's own")
+    same_sizes.hand_over(same_sizes.taken_over(folder, found, found.rounds[2], None))
+    given = folder.session / same_sizes.FOLDER / STEM.format("mpich-5_0_2", ".r3")
+    assert given.read_text() == "the second's own"

@@ -61,10 +61,12 @@ def taken_over(folder: RunFolder, plan: Plan, turn: Round, of: RunFolder | None)
     for case in _calibrating(plan):
         if not turn.has(case):
             continue
+        later = [replace(case, repeat=repeat) for repeat in range(2, case.repeat)]  # where no first one found them
         launches = [
             replace(launch, environment=environment)
+            for same in (plan.first_launches(case), later)
             for environment in ((case.environment,) if is_own else plan.environments)
-            for launch in plan.first_launches(case)
+            for launch in same
         ]
         sources = [folder.partial / "records" / f"{launch.stem}{SUFFIX}" for launch in launches]
         if of is not None and (source := _of_run(of, case)) is not None:
