@@ -96,7 +96,8 @@ def test_of_several_pairs_those_are_adjusted_whose_computation_is_the_same() -> 
     changed = covariate.at_equal(*given, pair) != given[0]
     assert [bool(changed[pair == one].any()) for one in range(pairs)] == [True, False, False, True]
     few = case < 2 * blocks  # 64 degrees of freedom: each launch is in two pairs
-    assert (covariate.at_equal(*(one[few] for one in given), pair=pair[few]) == given[0][few]).all()
+    value, *others = (one[few] for one in (*given, pair))
+    assert (covariate.at_equal(value, *others) == value).all()
 
 
 def simulated(seed: int, truth: float, follows: float, blocks: int, count: int, computes: float = 0.0) -> Effects:
