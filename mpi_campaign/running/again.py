@@ -40,7 +40,8 @@ def measure(asked: ComparisonRequest, root: Path, seconds: float, command_line: 
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise CampaignError(f"--again: what run {run.run} was asked for cannot be read: {error}") from error
     with redirect_stdout(sys.stderr):  # standard output has the comparison alone
-        options = replace(narrowed(options, slower, seconds), sizes_of=f"{run.system}/{run.run}")
+        of = f"{run.system}/{run.run}" if run.root == root else str(run.stored)
+        options = replace(narrowed(options, slower, seconds), sizes_of=of)
         campaign = Campaign(options, root, list(command_line), marks={run_folders.AGAIN_OF: run.run})
         try:
             if campaign.run(dry_run=False) == EXIT_INTERRUPTED:
