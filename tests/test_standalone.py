@@ -15,9 +15,9 @@ from postprocess.families import registry
 from postprocess.records.run import load_run
 from tests.support import MPI, Command, example, refused, succeed
 
-NIGHTLY, RECEIVED, PARTS, WAITED, IDLE = (
+NIGHTLY, RECEIVED, PARTS, WAITED, IDLE, RELEASES = (
     "20261121T232206Z-d886ac", "20261126T104932Z-d8d782", "20261126T134811Z-27f947", "20261126T103625Z-2106dd",
-    "20261124T180346Z-8d4bb0",
+    "20261124T180346Z-8d4bb0", "20261130T204539Z-aa5269",
 )  # fmt: skip
 CASES = {
     "nbc_overlap": (NIGHTLY, "mpich basic ibcast"),
@@ -38,9 +38,30 @@ def written(inside: Command, folder: Path, family: str, *options: str) -> str:
     return done.stdout.splitlines()[-1]
 
 
+def mpiexec_of(mpi: resolving.Toolchain) -> str:
+    return str(Path(mpi.mpicc).with_name("mpiexec"))
+
+
+def carried_out(folder: Path, **variables: str) -> tuple[str, str]:
+    """Builds a program with the compiler's warnings, and its verdict, and what it printed."""
+    source = folder / "reproducer.c"
+    assert len(source.read_text().splitlines()) <= MOST_LINES
+    mpi = resolving.resolve(resolving.parse(MPI), print)
+    strict = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-fsyntax-only")
+    succeed(mpi.mpicc, *strict, str(source))
+    environment = {**os.environ, "MPICC": mpi.mpicc, "MPIEXEC": mpiexec_of(mpi), **variables}
+    done = subprocess.run(
+        [folder / "run.sh"], capture_output=True, text=True, check=False, env=environment, timeout=150
+    )
+    (verdict,) = re.findall(r"^(PASS|FAIL): ", done.stdout, re.MULTILINE)
+    assert done.returncode == ("PASS", "FAIL").index(verdict), done.stdout + done.stderr
+    return verdict, done.stdout
+
+
 def test_every_family_with_a_program_has_a_case_here() -> None:
     assert CASES.keys() == PROGRAMS.keys()
-    assert all(program.metric in registry.BY_NAME[name].columns for name, program in PROGRAMS.items())
+    for name, program in PROGRAMS.items():
+        assert {program.metric, program.time} <= set(registry.BY_NAME[name].columns)
 
 
 @pytest.mark.slow
@@ -53,19 +74,25 @@ def test_every_family_with_a_program_has_a_case_here() -> None:
 def test_the_program_needs_mpi_alone_and_shows_what_the_run_did(tmp_path: Path, inside: Command, family: str) -> None:
     folder = tmp_path / "reproducer"
     said = written(inside, folder, family)
-    source = folder / "reproducer.c"
-    assert len(source.read_text().splitlines()) <= MOST_LINES
-    mpi = resolving.resolve(resolving.parse(MPI), print)
-    strict = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-fsyntax-only")
-    succeed(mpi.mpicc, *strict, str(source))
-    environment = {**os.environ, "MPICC": mpi.mpicc, "MPIEXEC": str(Path(mpi.mpicc).with_name("mpiexec"))}
-    done = subprocess.run(
-        [folder / "run.sh"], capture_output=True, text=True, check=False, env=environment, timeout=150, cwd=tmp_path
-    )
-    (verdict,) = re.findall(r"^(PASS|FAIL): ", done.stdout, re.MULTILINE)
-    assert done.returncode == ("PASS", "FAIL").index(verdict), done.stdout + done.stderr
+    verdict, printed = carried_out(folder)
     if "cannot tell" not in said:
-        assert f": {verdict} in this run" in said, done.stdout
+        assert f": {verdict} in this run" in said, printed
+
+
+@pytest.mark.slow
+@pytest.mark.needs("mpi")
+@pytest.mark.needs("wire")
+@pytest.mark.timeout(300)
+def test_a_case_that_takes_longer_is_held_against_the_other_librarys_time(tmp_path: Path, inside: Command) -> None:
+    folder = tmp_path / "reproducer"
+    words = ("--case", "mpich@4.0.3 async cpu_overhead allreduce", "--against", "mpich@3.4.3.post1")
+    assert inside("reproduce", str(example(RELEASES)), *words, "--standalone", str(folder)).returncode == 0
+    assert subprocess.run([folder / "run.sh"], capture_output=True, check=False).returncode == 2, "no other library"
+    mpi = resolving.resolve(resolving.parse(MPI), print)
+    printed = carried_out(folder, BETTER_MPICC=mpi.mpicc, BETTER_MPIEXEC=mpiexec_of(mpi))[1]
+    other, own = map(float, re.findall(r"^t_wall, all ranks (\S+) ms$", printed, re.MULTILINE))
+    (slowdown,) = re.findall(r"slowdown (\S+),", printed)
+    assert float(slowdown) == pytest.approx(own / other, abs=0.006)
 
 
 def test_the_bound_against_a_better_library_is_in_the_middle_between_both(tmp_path: Path, inside: Command) -> None:

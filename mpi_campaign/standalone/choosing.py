@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
+import pandas as pd
 
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.standalone.programs import PROGRAMS, CannotShowError, Program, Row
@@ -20,7 +21,7 @@ from postprocess.records.header import Header
 from postprocess.records.run import Run, cases_of, without_repeat
 from postprocess.statistics import launches
 from postprocess.statistics.control import CANNOT_TELL
-from postprocess.statistics.metrics import as_float
+from postprocess.statistics.metrics import Estimate, as_float, ratio_estimate
 from postprocess.verdicts.acceptance import FAIL, PASS
 
 Place: TypeAlias = Hashable
@@ -36,6 +37,8 @@ _OF_LAUNCH = (
     "toolchain", "provider", "environment", "repeat", "case", "result", "reason", "message", "fail_phase", "record",
 )  # fmt: skip
 """What a manifest's cases of two libraries at one point differ in."""
+_SIZES = ("message_bytes", "work_size")
+"""What times of two libraries must have in common."""
 _HANGS, _AT_POINT = re.compile("hangs in (.*)"), re.compile(r": point (\d+)")
 """Where a rank hangs, as the benchmarks say it, and the place of the point in the case's list of points."""
 
@@ -71,7 +74,8 @@ class Shown:
     place: the point's values of its axes.  values: those of the template.  bound: between PASS and FAIL.
     expected: what it should print.
     against: the ratio of another library at the same point, and the header of its record; None where the bound is the
-    program's.  alike: how many of the case's points do so, of how many that can be shown.
+    program's.  by_time: the ratio is that of the times of both, and `against` has the other's time, ns.
+    alike: how many of the case's points do so, of how many that can be shown.
     hang: where a launch of the case hung; then the program passes if it ends, and `measured` is not known.
     """
 
@@ -83,6 +87,7 @@ class Shown:
     bound: float
     expected: str
     against: tuple[Header, Interval] | None = None
+    by_time: bool = False
     alike: tuple[int, int] = (0, 0)
     hang: str = ""
 
@@ -109,8 +114,8 @@ def clearest(run: Run, case: Case, against: str) -> Shown:
     """The point that shows most clearly what most points of a case do: they surely fail, or surely pass. Of a case that
     hung it is the point where it did.
 
-    against: another library of the run, which is better at the same point; empty: the bound is the program's. Raises
-    CampaignError.
+    against: another library of the run, which is better at the same point: by the program's ratio, or else by its time.
+    Empty: the bound is the program's. Raises CampaignError.
     """
     if case.benchmark not in PROGRAMS:
         raise CampaignError(f"{case.name} cannot be shown in one file; what can: {', '.join(PROGRAMS)}")
@@ -122,7 +127,8 @@ def clearest(run: Run, case: Case, against: str) -> Shown:
     except CannotShowError as error:
         raise CampaignError(f"{case.name} cannot be shown in one file: {error}") from error
     if against:
-        shown = _beside(run, case, shown, against)
+        others = _other_launches(run, case, against)
+        shown = _beside(run, case, shown, others) or list(_slower(run, case, shown, others))
         if not shown:
             raise CampaignError(f"{case.name}: at no point is it surely worse than {clean(against)}")
     told = [one.expected for one in shown if one.expected != CANNOT_TELL]
@@ -186,7 +192,7 @@ def _check(header: Header, program: Program) -> None:
 def _points(run: Run, case: Case) -> Iterator[Shown]:
     """A case at each of its points that can be shown. Raises CannotShowError where there is none."""
     program, why, any_shown = PROGRAMS[case.benchmark], "", False
-    for place, row, measured in _rows(run, case, case.launches):
+    for place, row, measured in _rows(run, case, case.launches, program.metric):
         try:
             values = _values(program, row)
         except CannotShowError as error:
@@ -244,46 +250,88 @@ def _expected(program: Program, measured: Interval) -> str:
     return below if measured.high < program.bound / TOLERANCE else CANNOT_TELL
 
 
-def _rows(run: Run, case: Case, its_launches: Sequence[Json]) -> Iterator[tuple[Place, Row, Interval]]:
-    """Each point of a case: its values of the axes, the row of the launch in the middle, its ratio over launches."""
-    family, metric = case.family, PROGRAMS[case.benchmark].metric
+def _rows(run: Run, case: Case, its_launches: Sequence[Json], metric: str) -> Iterator[tuple[Place, Row, Interval]]:
+    """Each point of a case: its values of the axes, the row of the launch in the middle, its metric over launches."""
+    family = case.family
     table = registry.found(run, family).table
     its = table[table["record"].isin([launch["record"] for launch in its_launches])]
     its = its[sound(its) & np.isfinite(its[metric].to_numpy(np.float64))]
     axes = [axis.name for axis in family.axes if axis.of == "point" and axis.name in its]
     for place, rows in its.groupby(axes, dropna=False):
-        found = launches.of_rows(rows, metric)
+        found = _over_launches(rows, metric)
         middle = rows.loc[(rows[metric] - as_float(found.value)).abs().idxmin()]
         yield place, middle.to_dict(), Interval(*found.numbers, len(rows))
 
 
-def _beside(run: Run, case: Case, shown: Sequence[Shown], against: str) -> list[Shown]:
-    """The points at which another library is surely better, with the bound in the middle between both. Raises
-    CampaignError where the run does not have it there."""
+def _over_launches(rows: pd.DataFrame, metric: str) -> Estimate:
+    """A metric over launches. Where the table has no intervals of it, that of fewer than three launches is not
+    known."""
+    if f"{metric}_ci95_low" in rows:
+        return launches.of_rows(rows, metric)
+    unknown = np.full(len(rows), np.nan)
+    return launches.over_launches(rows[metric].to_numpy(np.float64), unknown, unknown)
+
+
+def _other_launches(run: Run, case: Case, against: str) -> list[Json]:
+    """The launches of a case with another library. Raises CampaignError where the run has none."""
     same = _without_library(case.launches[0])
-    others = [
-        other
-        for other in cases_of(run.manifest)
-        if other.get("record") and other.get("toolchain") == against and _without_library(other) == same
-    ]
-    if not others:
-        there = first_of(dict.fromkeys(clean(other.get("toolchain")) for other in cases_of(run.manifest)), 9)
+    others = [other for other in cases_of(run.manifest) if other.get("record") and _without_library(other) == same]
+    found = [other for other in others if other.get("toolchain") == against]
+    if not found:
+        there = first_of(dict.fromkeys(clean(other.get("toolchain")) for other in others), 9)
         raise CampaignError(f"--against '{clean(against)}' has no such case in this run, whose libraries are {there}")
+    return found
+
+
+def _beside(run: Run, case: Case, shown: Sequence[Shown], others: Sequence[Json]) -> list[Shown]:
+    """The points at which another library's ratio is surely better, with the bound in the middle between both. Raises
+    CampaignError."""
     header = _header(run, case.family, others)
-    of_other = {place: measured for place, _, measured in _rows(run, case, others)}
+    of_other = {place: measured for place, _, measured in _rows(run, case, others, PROGRAMS[case.benchmark].metric)}
     return [
-        replace(one, bound=_middle(one.measured, other), expected=FAIL, against=(header, other))
+        replace(one, bound=_middle(one.measured.value, other.value), expected=FAIL, against=(header, other))
         for one in shown
         if (other := of_other.get(one.place)) is not None and _is_worse(one, other)
     ]
+
+
+def _slower(run: Run, case: Case, shown: Sequence[Shown], others: Sequence[Json]) -> Iterator[Shown]:
+    """The points at which the case surely takes longer than with another library, with the bound in the middle between
+    both. Raises CampaignError."""
+    program, header = PROGRAMS[case.benchmark], _header(run, case.family, others)
+    question = f"Does {case.name} take longer than with {header.toolchain}?"
+    times, of_other = (
+        {place: (row, time) for place, row, time in _rows(run, case, its_launches, program.time)}
+        for its_launches in (case.launches, others)
+    )
+    by_time = replace(
+        program,
+        metric="slowdown",
+        formula=f"slowdown = {program.time.removesuffix('_ns')} over that of the other library.",
+        larger_is_better=False,
+    )
+    for one in shown:
+        if one.place in times and one.place in of_other:
+            (row, own), (other_row, other) = times[one.place], of_other[one.place]
+            found = Interval(*ratio_estimate(_estimate(own), _estimate(other)).numbers, own.launches)
+            if found.low > 1 and all(row.get(name) == other_row.get(name) for name in _SIZES):
+                bound = _middle(found.value, 1)
+                yield replace(
+                    one, program=by_time, values={**one.values, "question": question}, measured=found, bound=bound,
+                    expected=FAIL, against=(header, other), by_time=True,
+                )  # fmt: skip
 
 
 def _without_library(case: Json) -> Json:
     return {name: value for name, value in case.items() if name not in _OF_LAUNCH}
 
 
-def _middle(one: Interval, other: Interval) -> float:
-    return round((one.value + other.value) / 2, 3)
+def _middle(one: float, other: float) -> float:
+    return round((one + other) / 2, 3)
+
+
+def _estimate(one: Interval) -> Estimate:
+    return Estimate(*map(np.float64, (one.value, one.low, one.high)))
 
 
 def _is_worse(one: Shown, other: Interval) -> bool:

@@ -40,6 +40,7 @@ class Program:
     template: its name in `templates/`.  metric: the ratio that it prints, as the family's table has it.
     bound: PASS lies below it; above it where `larger_is_better`.
     formula: how the ratio is made, a sentence.
+    time, part: the time of a slowdown, as the family's table has it, and the part of the template that takes it.
     values: from a row of the family's table the values of the template, among them `question` and `seconds` of a
     repetition. Raises CannotShowError.
     """
@@ -48,6 +49,8 @@ class Program:
     metric: str
     bound: float
     formula: str
+    time: str
+    part: str
     values: Callable[[Row], dict[str, Any]]
     larger_is_better: bool = False
     computes_with_threads: bool = False
@@ -148,23 +151,25 @@ PROGRAMS: Mapping[str, Program] = {
     "nbc_overlap": Program(
         "overlap.c.j2", "r_overhead", 0.5,
         "r_overhead = (t_both - max(t_comm, t_comp)) / min(t_comm, t_comp): 0 if all is hidden, 1 if nothing is.",
-        _overlap,
+        "t_measured_ns", "BOTH", _overlap,
     ),
     "sync_overlap": Program(
         "receive.c.j2", "recv_over_wait", 0.75,
         "recv_over_wait = t_recv / t_wait: 0.5 if the message arrives meanwhile, 1 if it waits for MPI_Wait.",
-        _receive,
+        "t_recv_ns", "RECV", _receive,
     ),
     "partitioned": Program(
         "early.c.j2", "gain", 1.0,
         "gain = t_ref / t, of one message when all is ready over parts as they are ready, without the computation.",
-        _early, larger_is_better=True,
+        "t_ns", "T", _early, larger_is_better=True,
     ),
     "cpu_overhead": Program(
-        "cpu.c.j2", "cpu_share", 0.5, "cpu_share = CPU time / wall time of the calls; 1: it is never free.", _cpu,
+        "cpu.c.j2", "cpu_share", 0.5, "cpu_share = CPU time / wall time of the calls; 1: it is never free.",
+        "t_wall_ns", "WALL", _cpu,
     ),
     "mpi_impact": Program(
-        "impact.c.j2", "r_mpi_impact", 1.1, "r_mpi_impact = t after MPI_Init / t before it.", _impact,
+        "impact.c.j2", "r_mpi_impact", 1.1, "r_mpi_impact = t after MPI_Init / t before it.",
+        "t_comp_passive_mpi_ns", "AFTER", _impact,
         computes_with_threads=True,
     ),
 }  # fmt: skip

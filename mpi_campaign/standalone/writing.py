@@ -20,16 +20,20 @@ from mpi_campaign.launching.wire import (
     buffers_words,
 )
 from mpi_campaign.libraries.launchers.rank_variables import LOCAL_RANKS, TOLD_TO_RANKS
+from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.libraries.registry import LIBRARIES, UNKNOWN
+from mpi_campaign.libraries.settings import Request
 from mpi_campaign.networks import rates
 from mpi_campaign.standalone.choosing import WARM_UP, Case, Interval, Shown
-from postprocess.drawing.text import clean, plural, ratio
+from postprocess.drawing.text import clean, duration_and_interval, plural, ratio
 from postprocess.records.fields import Json
 from postprocess.records.header import Header, kind_of, version_in_short
 
 TEMPLATES = Path(__file__).parent / "templates"
 SOURCE, SCRIPT, README = "reproducer.c", "run.sh", "README.md"
 MOST_CPUS = 64
+_PREFIX = "$prefix"
+"""In the script, where the library is installed."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ENVIRONMENT = jinja2.Environment(
     loader=jinja2.FileSystemLoader(TEMPLATES),
@@ -47,7 +51,9 @@ def write(shown: Shown, folder: RunFolder, manifest: Json, target: Path) -> list
     good = "above" if program.larger_is_better else "below"
     facts = {
         **_shared(case, folder, manifest, _results(shown)),
-        "better": list(_variables(shown.against[0])) if shown.against else [],
+        "better": _side(shown.against[0]) if shown.against else None,
+        "by_time": shown.by_time,
+        "part": program.part,
         **shown.values,
         "question": _of_comment(shown.values["question"]),
         "formula": program.formula,
@@ -79,7 +85,8 @@ def write_wrong_data(case: Case, source: str, folder: RunFolder, manifest: Json,
         "question": "Are the data there when MPI says so?",
         "formula": "Every word that is received is compared with the one that was sent.",
         "passes": "all data are right",
-        "better": [],
+        "better": None,
+        "by_time": False,
         "repetitions": 0,
     }
     return _write(facts, source, target)
@@ -109,7 +116,7 @@ def _shared(case: Case, folder: RunFolder, manifest: Json, results: Mapping[str,
     return {
         "library": _of_comment(version_in_short(header.mpi_library_version) or header.toolchain),
         "ranks": header.ranks,
-        "environment": list(_variables(header)),
+        "own": _side(header),
         "wire": _wire(header),
         "facts": list(_table(case, results, folder, manifest)),
     }
@@ -126,6 +133,18 @@ def _cpus(header: Header) -> Iterator[list[int]]:
         if place.node == 0:
             ends = [list(map(int, part.split("-"))) for part in re.findall(r"\d{1,5}(?:-\d{1,5})?", place.cpuset)]
             yield [cpu for part in ends for cpu in range(part[0], part[-1] + 1)][:MOST_CPUS] or [0]
+
+
+def _side(header: Header) -> dict[str, list[tuple[str, str]]]:
+    """What a library is told: `variables`, and `of_prefix`, which hang on where it is installed."""
+    name, _, version = header.toolchain.partition("@")
+    library = LIBRARIES.get(name, UNKNOWN)
+    request = Request(Path(_PREFIX), version, "basic", "native", Placement(header.ranks, 1, 1))
+    always = library.always(request).env.items()
+    return {
+        "variables": list(_variables(header)),
+        "of_prefix": [(name, value) for name, value in always if value.startswith(_PREFIX)],
+    }
 
 
 def _variables(header: Header) -> Iterator[tuple[str, str]]:
@@ -179,9 +198,11 @@ def _results(shown: Shown) -> dict[str, str]:
     }
     if shown.against is not None:
         header, its = shown.against
-        results[f"{metric} of {header.toolchain}"] = (
-            f"{_interval(its)}, {plural(its.launches, 'launch')}; the bound is in the middle between both"
-        )
+        head, value, between = f"{metric} of {header.toolchain}", _interval(its), "both"
+        if shown.by_time:
+            head, between = f"time with {header.toolchain}", f"1 and {ratio(measured.value)}"
+            value = duration_and_interval(its.value, its.low, its.high)
+        results[head] = f"{value}, {plural(its.launches, 'launch')}; the bound is in the middle between {between}"
     return results
 
 
