@@ -13,8 +13,7 @@
  * How much work fits beside an open collective (availability) is found by bisection (knee.h): each step is a point,
  * which is repeated until its interval tells on which side of the knee it is.
  */
-#ifndef CAMPAIGN_BATCHES_H
-#define CAMPAIGN_BATCHES_H
+#pragma once
 
 #include "cells.h"
 #include "exchange.h"
@@ -69,5 +68,3 @@ extern const struct sampler_kind batches_points;
 /* For struct program_kind; the context is a struct batches. */
 bool batches_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size);
 bool batches_end(struct program *program, void *context, char *reason, size_t reason_size);
-
-#endif

@@ -2,8 +2,7 @@
  * cells - which cells of cpu_overhead are points: the collectives, communicators, sizes, ways and times that were asked
  * for, and which of their combinations are measured.
  */
-#ifndef CAMPAIGN_CELLS_H
-#define CAMPAIGN_CELLS_H
+#pragma once
 
 #include "operations.h"
 #include "program.h"
@@ -58,5 +57,3 @@ int64_t cells_lateness(const struct cells *cells, const size_t at[AXES]);
 
 /* Advances to the next cell of the product that is a point, or the first one. false: there is none. */
 bool cells_next(const struct cells *cells, size_t at[AXES], bool first);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * clocks - what the CPU clocks of these ranks resolve, and how long a batch of calls must take for it.
  */
-#ifndef CAMPAIGN_CLOCKS_H
-#define CAMPAIGN_CLOCKS_H
+#pragma once
 
 #include "fields.h"
 
@@ -20,5 +19,3 @@ extern const struct field clocks_fields[];
 
 /* Collective: looks at the clocks. The same on all ranks but for what the nodes tell of themselves. */
 struct clocks clocks_look(void);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * cpu_time - the CPU time and the context switches of this process so far, as the kernel counts them.
  */
-#ifndef CAMPAIGN_CPU_TIME_H
-#define CAMPAIGN_CPU_TIME_H
+#pragma once
 
 #include <stdint.h>
 
@@ -28,5 +27,3 @@ int64_t cpu_time_step_ns(void);
 /* Returns the time between two ticks of the kernel's clock, at which it looks whether a process is in its own code or
  * in the kernel, ns: the step of CLOCK_MONOTONIC_COARSE. */
 int64_t cpu_time_tick_ns(void);
-
-#endif

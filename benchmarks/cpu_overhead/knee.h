@@ -5,8 +5,7 @@
  * wider of both gaps, so that both ends of the interval of the knee are found. A bisection that takes a side instead
  * never looks at the other one again.
  */
-#ifndef CAMPAIGN_KNEE_H
-#define CAMPAIGN_KNEE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ int64_t knee_next(const struct knee *k);
 
 /* Notes whether an amount that was tried fits. */
 void knee_note(struct knee *k, int64_t tried, enum knee_answer answer);
-
-#endif

@@ -23,8 +23,7 @@
  * Networks", 2007 (PRTT, o of the sender, g, G); T. Kielmann, H. E. Bal, K. Verstoep, "Fast Measurement of LogP
  * Parameters for Message Passing Platforms", 2000 (o of the receiver).
  */
-#ifndef CAMPAIGN_LOGGP_H
-#define CAMPAIGN_LOGGP_H
+#pragma once
 
 #include "changes.h"
 #include "program.h"
@@ -81,5 +80,3 @@ extern const struct sampler_kind loggp_points;
 /* For struct program_kind; the context is a struct loggp. */
 bool loggp_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size);
 bool loggp_end(struct program *program, void *context, char *reason, size_t reason_size);
-
-#endif

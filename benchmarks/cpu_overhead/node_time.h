@@ -5,8 +5,7 @@
  * The kernel does not charge all work to the process that it is done for: what arrives from a network is handled in a
  * soft interrupt, in the time of whoever runs at that moment.
  */
-#ifndef CAMPAIGN_NODE_TIME_H
-#define CAMPAIGN_NODE_TIME_H
+#pragma once
 
 #include <stdint.h>
 
@@ -23,5 +22,3 @@ int64_t node_time_tick_ns(void);
 
 /* Returns the number of CPUs that are counted. Dies where the system refuses. */
 int64_t node_time_cpus(void);
-
-#endif

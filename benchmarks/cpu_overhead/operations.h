@@ -3,8 +3,7 @@
  *
  * Which data go where, and what message_bytes means, is the same as for the nonblocking form (collectives.h).
  */
-#ifndef CAMPAIGN_OPERATIONS_H
-#define CAMPAIGN_OPERATIONS_H
+#pragma once
 
 #include "collectives.h"
 #include "options.h"
@@ -31,5 +30,3 @@ struct collective operation_collective(const struct operation *operation);
 
 /* Returns the nonblocking form, which exchange_call begins and exchange_wait completes. */
 struct collective operation_nonblocking(const struct operation *operation);
-
-#endif

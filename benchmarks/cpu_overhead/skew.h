@@ -4,8 +4,7 @@
  * The shares of all ranks are the same, quantiles of an exponential distribution, each rank in an order of its own. So
  * no rank works more than another in a batch, but before nearly every call some rank is later than the others.
  */
-#ifndef CAMPAIGN_SKEW_H
-#define CAMPAIGN_SKEW_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ struct skew {
 
 /* Returns that of a rank; the same for the same seed and rank. */
 struct skew skew_of(int rank, uint64_t seed);
-
-#endif

@@ -2,8 +2,7 @@
  * soaker - a thread of the lowest priority (SCHED_IDLE) on the CPUs of the calling thread. It computes whenever nobody
  * else wants the CPU. Its CPU time is what an application could have had meanwhile, without any help of the library.
  */
-#ifndef CAMPAIGN_SOAKER_H
-#define CAMPAIGN_SOAKER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ void soaker_rest(soaker *s);
 
 /* Returns the CPU time that it has used so far, ns. */
 int64_t soaker_cpu_ns(const soaker *s);
-
-#endif

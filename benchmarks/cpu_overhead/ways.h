@@ -3,8 +3,7 @@
  *
  * Whether a way leaves the CPU to others is never assumed: the CPU time of each batch says so.
  */
-#ifndef CAMPAIGN_WAYS_H
-#define CAMPAIGN_WAYS_H
+#pragma once
 
 #include "exchange.h"
 #include "options.h"
@@ -56,5 +55,3 @@ bool way_is_timed(const struct way *way);
 
 /* Returns the table as the choices of an option. */
 const struct option_choice *way_choices(void);
-
-#endif

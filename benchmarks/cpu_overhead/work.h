@@ -1,8 +1,7 @@
 /*
  * work - a fixed amount of arithmetic that uses neither memory nor MPI.
  */
-#ifndef CAMPAIGN_WORK_H
-#define CAMPAIGN_WORK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,5 +11,3 @@ void work_do(int64_t units);
 /* Returns how many units take so long on this CPU, at least 1; found once, by a few short readings, of which
  * the fastest counts. */
 int64_t work_units(int64_t time_ns);
-
-#endif

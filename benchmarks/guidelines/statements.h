@@ -5,8 +5,7 @@
  * J. L. Träff, W. D. Gropp and R. Thakur, "Self-consistent MPI performance guidelines", IEEE TPDS 21 (2010); S. Hunold
  * and A. Carpen-Amarie, "Autotuning MPI collectives using performance guidelines", HPC Asia 2018.
  */
-#ifndef CAMPAIGN_STATEMENTS_H
-#define CAMPAIGN_STATEMENTS_H
+#pragma once
 
 #include "options.h"
 
@@ -93,5 +92,3 @@ void step_free(MPI_Request *request);
 
 /* Makes the call of a step, and completes it. request: those of step_prepare. */
 void step_make(const struct step *step, const struct room *room, MPI_Request *request);
-
-#endif

@@ -2,8 +2,7 @@
  * header_own - what the header of a record of hybrid says: the groups of ranks that share a copy, and what is paid
  * once.
  */
-#ifndef CAMPAIGN_HEADER_OWN_H
-#define CAMPAIGN_HEADER_OWN_H
+#pragma once
 
 #include "one_off.h"
 
@@ -27,5 +26,3 @@ extern const struct field header_own_fields[];
 /* Collective over MPI_COMM_WORLD, of which `comm` was made with these settings. measures: with what is paid once. */
 struct header_own header_own_make(const hybrid_comm *comm, const struct hybrid_settings *settings, bool measures);
 void header_own_free(struct header_own *own);
-
-#endif

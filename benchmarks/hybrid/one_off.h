@@ -2,8 +2,7 @@
  * one_off - what the hybrid library costs once (Zhou et al. 2020, section 5.2.1 and table 2): making the communicators,
  * with and without a table of ranks, the memory of a node, and the parameters of an allgather.
  */
-#ifndef CAMPAIGN_ONE_OFF_H
-#define CAMPAIGN_ONE_OFF_H
+#pragma once
 
 #include "fields.h"
 #include "hybrid_collectives.h"
@@ -28,5 +27,3 @@ extern const struct field one_off_fields[];
 
 /* Collective over MPI_COMM_WORLD: the first `ranks` ranks measure each several times, the others wait. */
 struct one_off one_off_measure(const struct hybrid_settings *settings, int ranks);
-
-#endif

@@ -5,8 +5,7 @@
  * A block has message_bytes. A rank contributes one block or, of a collective that scatters, one for each rank. It
  * reads the sum of what all ranks contributed, or a block from each rank that contributes.
  */
-#ifndef CAMPAIGN_HYBRID_OPERATIONS_H
-#define CAMPAIGN_HYBRID_OPERATIONS_H
+#pragma once
 
 #include "hybrid_collectives.h"
 #include "options.h"
@@ -45,5 +44,3 @@ size_t operation_memory_count(const struct operation *operation, int ranks, size
 
 /* Whether the MPI library gets one buffer for what a rank contributes and what it reads. */
 bool operation_in_place(const struct operation *operation);
-
-#endif

@@ -10,8 +10,7 @@
  * Where there are several nodes, three more batches say whether a computation between the two steps of a collective,
  * start and wait, hides what goes on between nodes: the two steps without it, the computation alone, and both.
  */
-#ifndef CAMPAIGN_ROUNDS_H
-#define CAMPAIGN_ROUNDS_H
+#pragma once
 
 #include "fixed_work.h"
 #include "handover.h"
@@ -84,5 +83,3 @@ extern const struct sampler_kind rounds_points, rounds_points_of_nodes;
 
 /* Collective, before the points. */
 bool rounds_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size);
-
-#endif

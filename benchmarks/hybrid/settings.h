@@ -1,8 +1,7 @@
 /*
  * settings - what hybrid can be asked for: the table of its options, and what the table cannot express.
  */
-#ifndef CAMPAIGN_SETTINGS_H
-#define CAMPAIGN_SETTINGS_H
+#pragma once
 
 #include "program.h"
 
@@ -29,5 +28,3 @@ void settings_check(const struct program *program, char *error, size_t error_siz
 
 /* Lists that were not given get their usual values. Returns whether the sizes of messages are the grid's. */
 bool settings_fill(struct settings *s);
-
-#endif

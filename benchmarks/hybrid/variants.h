@@ -1,8 +1,7 @@
 /*
  * variants - the table of the ways in which the hybrid library makes the collectives that are measured.
  */
-#ifndef CAMPAIGN_VARIANTS_H
-#define CAMPAIGN_VARIANTS_H
+#pragma once
 
 #include "hybrid_collectives.h"
 #include "operations.h"
@@ -32,5 +31,3 @@ extern const char *const node_method_names[];
 
 /* Returns the table as the choices of an option. */
 const struct option_choice *variant_choices(void);
-
-#endif

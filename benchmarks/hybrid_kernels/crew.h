@@ -5,8 +5,7 @@
  * or the OpenMP threads of one process per node. While the threads run, each on the cores of another process of the
  * node, those processes sleep.
  */
-#ifndef KERNELS_CREW_H
-#define KERNELS_CREW_H
+#pragma once
 
 #include "hybrid_collectives.h"
 #include "team.h"
@@ -59,5 +58,3 @@ typedef void crew_work(void *context, struct team *team, int thread, struct crew
  * computation on those that slept. *pinned: whether each thread ran on one CPU of its own (leaders only).
  */
 struct crew_times crew_run_threads(struct crew *crew, crew_work *work, void *context, bool *pinned);
-
-#endif

@@ -8,8 +8,7 @@
  * Sums over items are sums of whole numbers, multiples of 2^-30, so that they do not depend on how the items are
  * divided. No MPI.
  */
-#ifndef KERNELS_GIBBS_H
-#define KERNELS_GIBBS_H
+#pragma once
 
 #include "philox.h"
 
@@ -54,5 +53,3 @@ void gibbs_draw_factors(const struct gibbs_prior *prior, double noise_precision,
 
 /* Returns the scalar product of the factors of two items. */
 double gibbs_product(const double left[GIBBS_RANK], const double right[GIBBS_RANK]);
-
-#endif

@@ -4,8 +4,7 @@
  * H. Zhou, J. Gracia, N. Zhou, R. Schneider, "Collectives in hybrid MPI+MPI code: design, practice and performance",
  * Parallel Computing 99 (2020), section 5.3.
  */
-#ifndef KERNELS_KERNEL_H
-#define KERNELS_KERNEL_H
+#pragma once
 
 #include "crew.h"
 #include "ratings.h"
@@ -86,5 +85,3 @@ int64_t summa_usual_order(const struct crew *crew);
 
 /* Returns what an element with this number and value adds to a digest; the sum of all is the digest. */
 uint64_t kernel_digest_of(uint64_t number, double value);
-
-#endif

@@ -3,8 +3,7 @@
  * changes from repetition to repetition (turns.h). Pure MPI is solved once more, with the same data: the control, whose
  * ratio to pure MPI is 1 in truth.
  */
-#ifndef KERNELS_KERNELS_H
-#define KERNELS_KERNELS_H
+#pragma once
 
 #include "handover.h"
 #include "kernel.h"
@@ -63,5 +62,3 @@ struct kernels {
 void kernels_check(const struct kernels *o, char *error, size_t error_size);
 
 extern const struct sampler_kind kernels_points;
-
-#endif

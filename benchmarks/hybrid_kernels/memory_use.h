@@ -1,8 +1,7 @@
 /*
  * memory_use - the memory of the processes of a node, as the kernel counts it (/proc/self/smaps_rollup).
  */
-#ifndef KERNELS_MEMORY_USE_H
-#define KERNELS_MEMORY_USE_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -31,5 +30,3 @@ struct memory_use memory_use_now(void);
  * single one of several takes part, its RSS, since the pages that the others have too would be its own without them.
  * The same on all ranks. */
 struct memory_use memory_use_of_node(MPI_Comm node, bool takes_part);
-
-#endif

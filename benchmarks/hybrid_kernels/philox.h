@@ -5,8 +5,7 @@
  * Philox4x32-10 of J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011, with their constants. No
  * MPI.
  */
-#ifndef KERNELS_PHILOX_H
-#define KERNELS_PHILOX_H
+#pragma once
 
 #include <stdint.h>
 
@@ -35,5 +34,3 @@ double philox_normal(struct philox_stream *s);
 
 /* Returns a number of the gamma distribution with this shape, at least 1, and scale 1 (Marsaglia and Tsang 2000). */
 double philox_gamma(struct philox_stream *s, double shape);
-
-#endif

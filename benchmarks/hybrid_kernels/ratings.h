@@ -3,8 +3,7 @@
  *
  * No MPI.
  */
-#ifndef KERNELS_RATINGS_H
-#define KERNELS_RATINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ void ratings_free(struct ratings *r);
 
 /* Returns whether a rating is left out of the fit and tests it: one of ten, by its place and the seed. */
 bool ratings_tests(uint64_t seed, int32_t row, int32_t column);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * settings - what hybrid_kernels can be asked for: the table of its options, and what the table cannot express.
  */
-#ifndef KERNELS_SETTINGS_H
-#define KERNELS_SETTINGS_H
+#pragma once
 
 #include "kernels.h"
 
@@ -32,5 +31,3 @@ void settings_fill(struct settings *s, const struct crew *crew, const struct rat
 
 /* Returns the sizes of the chosen kernels, each once, ascending. Free with options_free_list. */
 struct option_list settings_sizes(const struct settings *s);
-
-#endif

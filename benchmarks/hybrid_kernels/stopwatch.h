@@ -5,8 +5,7 @@
  * its result. So it includes waiting for other ranks and, in the variant of the hybrid library, the write phase's wait
  * and copies that only the library needs.
  */
-#ifndef KERNELS_STOPWATCH_H
-#define KERNELS_STOPWATCH_H
+#pragma once
 
 #include "timer.h"
 
@@ -34,5 +33,3 @@ static inline void stopwatch_computed(struct stopwatch *w) {
 static inline void stopwatch_communicated(struct stopwatch *w) {
     w->since = timer_now_ns();
 }
-
-#endif

@@ -4,8 +4,7 @@
  * The barrier is our own. OpenMP's own puts threads to sleep almost at once where a process was started on fewer CPUs
  * than it has threads, as it is here (crew.h), and to wake a thread takes longer than an iteration of a kernel.
  */
-#ifndef KERNELS_TEAM_H
-#define KERNELS_TEAM_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -33,5 +32,3 @@ struct team_part team_part_of(int count, int thread, int threads);
 
 /* Those of a thread of a team. */
 struct team_part team_own_part(const struct team *team, int thread, int count);
-
-#endif

@@ -8,8 +8,7 @@
  * repetitions take, and a process that is done before the slot ends goes on computing, uncounted, until the next slot
  * begins. The record has the times when the counted repetitions began and ended.
  */
-#ifndef CAMPAIGN_IMPACT_H
-#define CAMPAIGN_IMPACT_H
+#pragma once
 
 #include "compute.h"
 #include "record.h"
@@ -79,5 +78,3 @@ void impact_measure(compute_team *team, const struct impact_plan *plan, int64_t 
  */
 bool impact_write_point(record_file *record, const struct impact_plan *plan, size_t index, size_t ranks,
                         const int64_t *windows, const int64_t *t_comp_ns);
-
-#endif

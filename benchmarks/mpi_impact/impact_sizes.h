@@ -2,8 +2,7 @@
  * impact_sizes - finds the work size for every computation time (Denis 2022, sections 4.3 and 5.1). Sizes are searched
  * in the configuration basic and saved, so that every configuration and the program without MPI do the same work.
  */
-#ifndef CAMPAIGN_IMPACT_SIZES_H
-#define CAMPAIGN_IMPACT_SIZES_H
+#pragma once
 
 #include "impact.h"
 #include "program.h"
@@ -21,5 +20,3 @@ bool impact_sizes_read(const char *path, const struct program *program, int give
  * this sizes file; save_sizes NULL: to none. Returns false, after one line on stderr, where no size takes one of the
  * times or they cannot be written. */
 bool impact_sizes_find(const struct program *program, bool given, const char *save_sizes, struct impact_plan *plan);
-
-#endif

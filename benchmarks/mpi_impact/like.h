@@ -8,8 +8,7 @@
  *   rank NODE CPUS...
  *   target comp_target_ns work_size time_ns warmup_repetitions repetitions slot_ns
  */
-#ifndef CAMPAIGN_LIKE_H
-#define CAMPAIGN_LIKE_H
+#pragma once
 
 #include "impact.h"
 #include "topology.h"
@@ -34,5 +33,3 @@ bool like_write(const char *path, const struct impact_plan *plan, char *const *p
  * like_free. */
 bool like_read(const char *path, int rank, struct like *like, char *error, size_t error_size);
 void like_free(struct like *like);
-
-#endif

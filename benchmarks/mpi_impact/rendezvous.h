@@ -6,8 +6,7 @@
  * processes of one host, which see each other's files at once; over a network file system some would see a file later
  * than others.
  */
-#ifndef CAMPAIGN_RENDEZVOUS_H
-#define CAMPAIGN_RENDEZVOUS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ bool rendezvous_wait(const char *base, int rank, const int *ranks, size_t count,
 
 /* Removes this process's own file. Call it after the beginning, when no process reads the file any more. */
 void rendezvous_leave(const char *base, int rank);
-
-#endif

@@ -3,8 +3,7 @@
  * together, for every point of a grid of communication times and computation times, with sizes that were calibrated to
  * these times.
  */
-#ifndef CAMPAIGN_OVERLAP_H
-#define CAMPAIGN_OVERLAP_H
+#pragma once
 
 #include "overlap_state.h"
 #include "program.h"
@@ -17,5 +16,3 @@ extern const struct sampler_kind overlap_points;
 void overlap_check(struct program *program, void *context, char *error, size_t error_size);
 bool overlap_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size);
 bool overlap_end(struct program *program, void *context, char *reason, size_t reason_size);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * overlap_state - what nbc_overlap keeps while it measures: the plan, the sizes, and the point that is being measured.
  */
-#ifndef CAMPAIGN_OVERLAP_STATE_H
-#define CAMPAIGN_OVERLAP_STATE_H
+#pragma once
 
 #include "bench.h"
 #include "calibration.h"
@@ -51,5 +50,3 @@ static inline const struct size_search_result *overlap_comm(const struct overlap
 static inline const struct size_search_result *overlap_comp(const struct overlap *o, const struct sampler_point *p) {
     return calibration_comp(o->calibration, p->at[AXIS_COMP]);
 }
-
-#endif

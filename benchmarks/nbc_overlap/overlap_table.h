@@ -2,8 +2,7 @@
  * overlap_table - prints the table of results of nbc_overlap on stdout: one row per point, when it is measured. It is
  * for people; no program parses it.
  */
-#ifndef CAMPAIGN_OVERLAP_TABLE_H
-#define CAMPAIGN_OVERLAP_TABLE_H
+#pragma once
 
 #include "record.h"
 #include "sampler.h"
@@ -19,5 +18,3 @@ void overlap_table_head(bool tests);
  * longest. */
 void overlap_table_row(void *context, const struct sampler_point *p, const sampler *s,
                        const struct record_point *record);
-
-#endif

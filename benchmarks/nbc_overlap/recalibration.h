@@ -2,8 +2,7 @@
  * recalibration - searches a point's size again where its reference does not take the time that the size was calibrated
  * to, or drifts during the point.
  */
-#ifndef CAMPAIGN_RECALIBRATION_H
-#define CAMPAIGN_RECALIBRATION_H
+#pragma once
 
 #include "sampler.h"
 #include "size_search.h"
@@ -19,5 +18,3 @@ double recalibration_moved(const sampler *s, size_t series, const struct size_se
  * noticed, the fewer repetitions are thrown away. */
 bool recalibration_doubts(void *context, const struct sampler_point *p, const sampler *s);
 enum sampler_review recalibration_review(void *context, struct sampler_point *p, const sampler *s);
-
-#endif

@@ -10,8 +10,7 @@
  * next one. With several partitions per thread that makes overlap impossible, whatever the library does. Here a thread
  * waits when its last partition is on its way. With one partition per thread both are the same.
  */
-#ifndef CAMPAIGN_APPROACH_H
-#define CAMPAIGN_APPROACH_H
+#pragma once
 
 #include "mpi_forms.h"
 #include "options.h"
@@ -128,5 +127,3 @@ void approach_open(struct channel *c);
 
 /* Collective, likewise: frees them. Every request must have been started once and be complete. */
 void approach_close(struct channel *c);
-
-#endif

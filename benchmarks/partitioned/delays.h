@@ -7,8 +7,7 @@
  * the same run. Work sizes are searched in the configuration basic and saved, so that every configuration computes the
  * same.
  */
-#ifndef CAMPAIGN_DELAYS_H
-#define CAMPAIGN_DELAYS_H
+#pragma once
 
 #include "program.h"
 #include "size_search.h"
@@ -57,5 +56,3 @@ bool delays_write(const char *path, const struct program *program, const struct 
 
 /* Collective: gives rank 0's delays to all ranks, which have the same number of them. */
 void delays_share(struct delays *delays);
-
-#endif

@@ -2,8 +2,7 @@
  * messages - the messages of a pipeline: channels between the ranks of a pair or of neighbours, their contents, the
  * work before partitions, and transfers.
  */
-#ifndef CAMPAIGN_MESSAGES_H
-#define CAMPAIGN_MESSAGES_H
+#pragma once
 
 #include "pipeline.h"
 
@@ -35,5 +34,3 @@ void messages_transfer(struct pipeline *o, struct channel *c);
 
 /* Makes room for the largest work that noise can choose for the point. */
 void messages_reserve_work(struct pipeline *o);
-
-#endif

@@ -5,8 +5,7 @@
  * Readings are made throughout a launch, and a median counts: something that disturbs the ranks for a while, such as
  * the first tenths of a second of a connection, must not decide. No MPI.
  */
-#ifndef CAMPAIGN_NETWORK_H
-#define CAMPAIGN_NETWORK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ struct network_estimate network_estimate(const struct network *network, size_t f
 /* Returns how many readings there are that have not been taken yet, and points at them (NULL where there is none); they
  * stay the network's. */
 size_t network_take_new(struct network *network, const int64_t **short_ns, const int64_t **long_ns);
-
-#endif

@@ -5,8 +5,7 @@
  * partition, on average as long as the delay, with the noise of appendix A and of Temucin et al. 2022: none; uniform
  * and normal, around the average; single, where one partition takes longer.
  */
-#ifndef CAMPAIGN_NOISE_H
-#define CAMPAIGN_NOISE_H
+#pragma once
 
 #include "options.h"
 
@@ -27,5 +26,3 @@ struct noise {
 
 /* Returns how long the computation for a partition takes, relative to the average. */
 double noise_factor(const struct noise *noise, size_t partition, size_t partitions);
-
-#endif

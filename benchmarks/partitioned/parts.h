@@ -2,8 +2,7 @@
  * parts - the two parts of a repetition of a pipeline, by the approach under test and by one message, and what is done
  * where wrong data arrived.
  */
-#ifndef CAMPAIGN_PARTS_H
-#define CAMPAIGN_PARTS_H
+#pragma once
 
 #include "pipeline.h"
 
@@ -22,5 +21,3 @@ bool parts_wrong(void *context);
 /* Collective: counts the words that arrived wrong, says which was the first, and writes the reproducer where it was
  * asked for. */
 int64_t parts_count_faults(void *context, char *text, size_t text_size);
-
-#endif

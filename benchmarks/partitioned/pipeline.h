@@ -8,8 +8,7 @@
  * messages and numbers of partitions are those of one neighbour. The time of a transfer runs from the common start to
  * the completion at the receiver, without the computation of the sender.
  */
-#ifndef CAMPAIGN_PIPELINE_H
-#define CAMPAIGN_PIPELINE_H
+#pragma once
 
 #include "delays.h"
 #include "network.h"
@@ -75,5 +74,3 @@ extern const struct sampler_kind pipeline_points;
 void pipeline_check(struct program *program, void *context, char *error, size_t error_size);
 bool pipeline_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size);
 bool pipeline_end(struct program *program, void *context, char *reason, size_t reason_size);
-
-#endif

@@ -2,8 +2,7 @@
  * points - which points `partitioned` has: the values of grids and of the paper's figures, which of their combinations
  * are measured, and whether these ranks can.
  */
-#ifndef CAMPAIGN_POINTS_H
-#define CAMPAIGN_POINTS_H
+#pragma once
 
 #include "approach.h"
 #include "noise.h"
@@ -71,5 +70,3 @@ int64_t points_receive_partitions(const struct points_plan *plan, int64_t send_p
 
 /* Returns whether this combination is a point. */
 bool points_has(const struct points_plan *plan, int threads, const size_t at[SAMPLER_MOST_AXES]);
-
-#endif

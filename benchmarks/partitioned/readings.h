@@ -1,8 +1,7 @@
 /*
  * readings - a pipeline reads latency and bandwidth of the network, and plans and searches the delays by them.
  */
-#ifndef CAMPAIGN_READINGS_H
-#define CAMPAIGN_READINGS_H
+#pragma once
 
 #include "pipeline.h"
 
@@ -22,5 +21,3 @@ double readings_bandwidth(const struct pipeline *o);
 /* Collective: the delays of all points, searched where they were not read; saved where that was asked for. Returns
  * false and one line in reason where they could not be saved. */
 bool readings_find_delays(struct pipeline *o, char *reason, size_t reason_size);
-
-#endif

@@ -2,8 +2,7 @@
  * reproducer - writes a small MPI program that shows, without this project, that a library's partitioned communication
  * delivers wrong data: for the people who write the library.
  */
-#ifndef CAMPAIGN_REPRODUCER_H
-#define CAMPAIGN_REPRODUCER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ struct reproducer {
 
 /* Writes the program. Returns false and one line in error on a fault. */
 bool reproducer_write(const char *path, const struct reproducer *r, char *error, size_t error_size);
-
-#endif

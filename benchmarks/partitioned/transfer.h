@@ -6,8 +6,7 @@
  * computation is a fixed amount of work, and not until a clock runs out, unless `spins` asks for the paper's delay. Its
  * time is measured and given beside the others, because the time of a transfer is without it (section 2.1).
  */
-#ifndef CAMPAIGN_TRANSFER_H
-#define CAMPAIGN_TRANSFER_H
+#pragma once
 
 #include "approach.h"
 #include "compute.h"
@@ -43,5 +42,3 @@ struct transfer_times {
 
 /* Starts with the other ranks (line NULL: at once) and sends or receives the message. */
 struct transfer_times transfer_run(struct channel *c, const struct transfer_means *means, start_line *line);
-
-#endif

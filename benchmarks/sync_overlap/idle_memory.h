@@ -2,8 +2,7 @@
  * idle_memory - the memory that ranks take when every pair of them has exchanged a message and none is under way: what
  * an eager limit costs, as buffers are kept for every other rank.
  */
-#ifndef CAMPAIGN_IDLE_MEMORY_H
-#define CAMPAIGN_IDLE_MEMORY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ struct idle_memory {
 
 /* Collective over MPI_COMM_WORLD. Call it before the program allocates large buffers of its own. */
 struct idle_memory idle_memory_measure(void);
-
-#endif

@@ -26,8 +26,7 @@
  * that. MPI reserves the buffer for the library until then, and does not promise what is in it; the words are only
  * counted, and checked when the request is complete.
  */
-#ifndef CAMPAIGN_LATE_RECEIVER_H
-#define CAMPAIGN_LATE_RECEIVER_H
+#pragma once
 
 #include "changes.h"
 #include "fixed_work.h"
@@ -106,5 +105,3 @@ extern const struct sampler_kind late_receiver_points;
 /* The `begin` and `end` of the struct program_kind. */
 bool late_receiver_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size);
 bool late_receiver_end(struct program *program, void *context, char *reason, size_t reason_size);
-
-#endif

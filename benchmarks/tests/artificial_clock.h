@@ -15,8 +15,7 @@
  *     backwards_ns                 ranks above 0: one reading of 1000 falls back by this
  *     nodes                        ranks in so many blocks have a clock each, rank stands for the block above
  */
-#ifndef CAMPAIGN_ARTIFICIAL_CLOCK_H
-#define CAMPAIGN_ARTIFICIAL_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -25,5 +24,3 @@ int64_t artificial_clock_real_ns(void);
 
 /* Returns what this rank's clock shows at a real time, ns, without the error of reading. */
 int64_t artificial_clock_at(int64_t real_ns);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * check - assertions of the unit tests: a failed one prints its place and ends the test program with exit code 1.
  */
-#ifndef CAMPAIGN_CHECK_H
-#define CAMPAIGN_CHECK_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,5 +23,3 @@
             exit(1);                                                                                                   \
         }                                                                                                              \
     } while (0)
-
-#endif

@@ -5,8 +5,7 @@
  * barrier. parameters and arguments leave out the request, which is always last. receive: the receive buffer, NULL on a
  * rank that receives nothing.
  */
-#ifndef CAMPAIGN_NONBLOCKING_H
-#define CAMPAIGN_NONBLOCKING_H
+#pragma once
 
 #define LIST(...) __VA_ARGS__
 
@@ -56,5 +55,3 @@
     FORM(neighbor_alltoall, Neighbor_alltoall, receive, (BLOCKS, MPI_Comm comm), (BLOCKS_GIVEN, comm))                 \
     FORM(neighbor_alltoallv, Neighbor_alltoallv, receive, (EXCHANGED, MPI_Comm comm), (EXCHANGED_GIVEN, comm))         \
     FORM(neighbor_alltoallw, Neighbor_alltoallw, receive, (TYPED(MPI_Aint), MPI_Comm comm), (TYPED_GIVEN, comm))
-
-#endif

@@ -5,8 +5,7 @@
  * There is no tool interface: MPI_T_init_thread fails, so that nothing else of it is called. Ranks of one thread get
  * any level of thread support.
  */
-#ifndef CAMPAIGN_SIMULATED_MPI_H
-#define CAMPAIGN_SIMULATED_MPI_H
+#pragma once
 
 #include <mpi.h>
 #include <simgrid/host.h>
@@ -42,5 +41,3 @@ static inline int simulated_hostname(char *name, size_t size) {
 #define MPI_T_cvar_handle_free(handle) ((void)(handle), MPI_ERR_OTHER)
 #define MPI_T_enum_get_info(...) (__VA_ARGS__, MPI_ERR_OTHER)
 #define MPI_T_enum_get_item(...) (__VA_ARGS__, MPI_ERR_OTHER)
-
-#endif

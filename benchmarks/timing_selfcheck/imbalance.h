@@ -4,8 +4,7 @@
  *
  * The three kinds of start take turns, so that a disturbance affects all of them.
  */
-#ifndef CAMPAIGN_IMBALANCE_H
-#define CAMPAIGN_IMBALANCE_H
+#pragma once
 
 #include "session.h"
 
@@ -14,5 +13,3 @@ extern const struct sampler_kind imbalance_points;
 
 /* Collective: measures and writes the section. Returns false where the record cannot be written. */
 bool imbalance_measure(struct session *session);
-
-#endif

@@ -5,8 +5,7 @@
  * readings that is longer than a threshold is a detour: something else ran there (the selfish detour benchmark:
  * Hoefler, Schneider and Lumsdaine 2010).
  */
-#ifndef CAMPAIGN_NOISE_H
-#define CAMPAIGN_NOISE_H
+#pragma once
 
 #include "session.h"
 
@@ -15,5 +14,3 @@ extern const struct sampler_kind noise_points;
 
 /* Collective: measures and writes the section. Returns false where the record cannot be written. */
 bool noise_measure(struct session *session);
-
-#endif

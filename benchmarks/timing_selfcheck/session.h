@@ -5,8 +5,7 @@
  * All ranks call the same functions in the same order. Only rank 0 writes; it tells the others whether it could, so
  * that all go on or all end.
  */
-#ifndef CAMPAIGN_SESSION_H
-#define CAMPAIGN_SESSION_H
+#pragma once
 
 #include "options.h"
 #include "plan.h"
@@ -72,5 +71,3 @@ bool session_prints(const struct session *session);
 /* Collective: replaces each of the numbers by its largest value over ranks, on rank 0; on other ranks they stay as they
  * are. */
 void session_reduce_largest(const struct session *session, int64_t *numbers, size_t count);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Each timestamp is interpolated between the synchronisations before and after it (Denis 2022, section 4.2).
  */
-#ifndef CAMPAIGN_STAMPS_H
-#define CAMPAIGN_STAMPS_H
+#pragma once
 
 #include "clock.h"
 
@@ -25,5 +24,3 @@ void stamps_free(struct stamps *stamps);
 
 /* Call it after a synchronisation: the timestamps since the one before become global. */
 void stamps_close(struct stamps *stamps, const clock_model *clock);
-
-#endif

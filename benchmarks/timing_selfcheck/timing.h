@@ -2,8 +2,7 @@
  * timing - the section "timer": measures resolution and cost of reading the local clock, on the rank where they are
  * worst.
  */
-#ifndef CAMPAIGN_TIMING_H
-#define CAMPAIGN_TIMING_H
+#pragma once
 
 #include "session.h"
 
@@ -12,5 +11,3 @@ extern const struct sampler_kind timing_points;
 
 /* Collective: measures and writes the section. Returns false where the record cannot be written. */
 bool timing_measure(struct session *session);
-
-#endif

@@ -6,8 +6,7 @@
  * that of the slowest thread of all ranks; the time of a communication is max(end) - min(start) over ranks, or without
  * a clock the slowest rank's own time.
  */
-#ifndef CAMPAIGN_WORK_H
-#define CAMPAIGN_WORK_H
+#pragma once
 
 #include "session.h"
 
@@ -26,5 +25,3 @@ void work_check_sizes(struct session *session, char *error, size_t error_size);
 /* Collective: searches the sizes, or takes those of the session's table, and measures. Returns false where wrong data
  * arrived, or the record or the sizes file cannot be written; the session's reason says which. */
 bool work_measure(struct session *session);
-
-#endif

@@ -6,8 +6,7 @@
  * order of their leaves and, within a leaf, of their points' numbers. The entries of a row are in the order of the
  * neighbours' numbers. So neither a row's product nor the sum over a leaf depends on the number of ranks.
  */
-#ifndef CAMPAIGN_DOMAIN_H
-#define CAMPAIGN_DOMAIN_H
+#pragma once
 
 #include "partition.h"
 
@@ -66,5 +65,3 @@ struct domain_facts domain_facts_of(const struct domain *d, MPI_Comm comm);
 
 /* Returns about how many bytes a rank needs for its part of so many points, without the vectors. */
 double domain_bytes(int64_t points, int ranks);
-
-#endif

@@ -2,8 +2,7 @@
  * graph - divides the graph of a grid's edges into parts by recursive bisection, with METIS or Scotch, as far as the
  * program was built with them.
  */
-#ifndef CAMPAIGN_GRAPH_H
-#define CAMPAIGN_GRAPH_H
+#pragma once
 
 #include "grid.h"
 
@@ -18,5 +17,3 @@ bool graph_has_scotch(void);
  * built in, refuses, or leaves a part empty. */
 bool graph_divide_by_metis(const struct grid *g, int parts, uint16_t *part);
 bool graph_divide_by_scotch(const struct grid *g, int parts, uint16_t *part);
-
-#endif

@@ -10,8 +10,7 @@
  * definite, as a backward Euler step of a diffusion gives it. With several unknowns per point, each has the same
  * coefficients, and the unknowns of a point are coupled with each other.
  */
-#ifndef CAMPAIGN_GRID_H
-#define CAMPAIGN_GRID_H
+#pragma once
 
 #include <stdint.h>
 
@@ -42,5 +41,3 @@ double grid_coordinate(const struct grid *g, int64_t point, int direction);
 
 /* Returns the right side b of an unknown of a point, from -1 to 1. */
 double grid_right_side(const struct grid *g, int64_t point, int64_t unknown);
-
-#endif

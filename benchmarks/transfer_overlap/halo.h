@@ -5,8 +5,7 @@
  * An exchange is started in one step, or in DOMAIN_CHUNKS steps of a chunk each, and then waited for. The array of
  * values is the same for all exchanges, as persistent requests need it.
  */
-#ifndef CAMPAIGN_HALO_H
-#define CAMPAIGN_HALO_H
+#pragma once
 
 #include "domain.h"
 
@@ -59,5 +58,3 @@ bool halo_test(struct halo *h);
 
 /* Returns when the exchange is complete: the ghosts have their values. */
 void halo_wait(struct halo *h);
-
-#endif

@@ -6,8 +6,7 @@
  * these pieces go through one MPI_Allreduce, in which all other ranks add 0; then every rank adds the pieces up the
  * rest of the tree. A power of two of ranks has a piece each.
  */
-#ifndef CAMPAIGN_ORDERED_SUM_H
-#define CAMPAIGN_ORDERED_SUM_H
+#pragma once
 
 #include "partition.h"
 
@@ -32,5 +31,3 @@ void ordered_sum_pieces(const struct ordered_sum *s, const double *of_leaves, do
 
 /* Returns the sum of all ranks' pieces. */
 double ordered_sum_total(const struct ordered_sum *s, const double *pieces);
-
-#endif

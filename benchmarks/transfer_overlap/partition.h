@@ -7,8 +7,7 @@
  * r leaves / ranks on. METIS or Scotch bisects the graph of the edges, where the program was built with it; otherwise
  * the coordinates are bisected, in the longer direction first.
  */
-#ifndef CAMPAIGN_PARTITION_H
-#define CAMPAIGN_PARTITION_H
+#pragma once
 
 #include "grid.h"
 #include "options.h"
@@ -52,5 +51,3 @@ int partition_owner(const struct partition *p, int leaf);
 
 /* Returns the bytes that rank 0 needs to divide so many points. */
 double partition_bytes(int64_t points);
-
-#endif

@@ -8,8 +8,7 @@
  * computes its rows, and gets the results of its ghosts' rows from their owners. All other vectors are updated for the
  * ghosts by every rank that has them, with the same operations, so that they have the owner's bits.
  */
-#ifndef CAMPAIGN_SOLVER_H
-#define CAMPAIGN_SOLVER_H
+#pragma once
 
 #include "domain.h"
 #include "halo.h"
@@ -75,5 +74,3 @@ double solve_residual(const struct solve *solve);
 
 /* Returns the bytes of a rank's vectors. */
 double solver_bytes(int64_t points, int ranks, int64_t unknowns);
-
-#endif

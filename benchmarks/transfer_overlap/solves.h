@@ -6,8 +6,7 @@
  * power of two in each, so that a value of an earlier repetition cannot be taken for the right one, and the residual
  * after the last iteration is compared, bit by bit, with the one that it must have.
  */
-#ifndef CAMPAIGN_SOLVES_H
-#define CAMPAIGN_SOLVES_H
+#pragma once
 
 #include "program.h"
 #include "solver.h"
@@ -74,5 +73,3 @@ void solves_check(const struct solves *o, char *error, size_t error_size);
 
 /* For struct program_kind; the context is a struct solves. */
 bool solves_end(struct program *program, void *context, char *reason, size_t reason_size);
-
-#endif

@@ -6,8 +6,7 @@
  * All compute the interface rows first and the interior then, so that a version differs from nonoverlap in nothing but
  * the communication.
  */
-#ifndef CAMPAIGN_VARIANTS_H
-#define CAMPAIGN_VARIANTS_H
+#pragma once
 
 #include "halo.h"
 #include "options.h"
@@ -36,5 +35,3 @@ bool variant_is_control(const struct variant *v);
 
 /* Returns the table as the choices of an option. */
 const struct option_choice *variant_choices(void);
-
-#endif

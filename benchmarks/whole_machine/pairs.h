@@ -4,8 +4,7 @@
  * The rounds are those of the circle method for a round-robin tournament: with an even number of nodes, in n - 1 rounds
  * each node meets each other once; with an odd number, in n rounds, in each of which another node is free.
  */
-#ifndef CAMPAIGN_PAIRS_H
-#define CAMPAIGN_PAIRS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -35,5 +34,3 @@ void nodes_free(struct nodes *nodes);
 
 /* Returns the rank with this number on a node. */
 int nodes_rank(const struct nodes *nodes, int ranks, int node, int number);
-
-#endif

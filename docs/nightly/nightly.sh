@@ -9,6 +9,7 @@
 #   NIGHTLY_ARCHIVE   folder of the archive, outside of what a CI runner cleans; default: results
 #   NIGHTLY_SYSTEM    the system that is measured; default: local
 #   NIGHTLY_LIBRARIES a new release of these is measured beside the one before it; default: openmpi mpich intel
+#   NIGHTLY_PUBLIC    not empty: the site has no names of hosts and users, and FOLDER no compare.html
 #   NIGHTLY_AGAIN     for about so many seconds what is slower is measured again, before it alarms anybody; default: 900
 #
 # The exit code is the largest of all steps: 0 good; 1 a case failed or is slower, a library could
@@ -51,7 +52,10 @@ link() {
 # that git does not know, and the run would be marked as made by a changed clone.
 index() {
     echo '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>MPI overlap, nightly</title>'
-    echo "<h1>MPI overlap on $system, $(date -u +%Y-%m-%d)</h1>"
+    echo "<h1>MPI overlap on $system, $(date -u +%Y-%m-%d)</h1><p><strong id=\"age\"></strong></p><script>"
+    echo "const days = (Date.now() - Date.parse('$(date -u +%Y-%m-%dT%H:%M:%SZ)')) / 864e5;"
+    echo "if (days > 1.5) age.textContent = 'SILENT: this night is ' + Math.round(days) + ' days old, and none came after it.';"
+    echo '</script>'
     case $worst in
     0)
         echo "<p>Good: no case failed, ${than:+none is slower than $than, }${undecided}no alarm rings.</p>"
@@ -78,6 +82,8 @@ rm -f "$pages/index.html" "$pages/compare.html" "$pages/compare.xml" || exit 2
 # line that `campaign run` prints.
 scratch=$(mktemp -d) || exit 2
 trap 'rm -rf "$scratch"' EXIT
+compared=${NIGHTLY_PUBLIC:+$scratch}
+compared=${compared:-$pages}
 mkfifo "$scratch/pipe" || exit 2
 tee "$scratch/said" <"$scratch/pipe" &
 step ./campaign run --system "$system" --output "$archive" "$@" >"$scratch/pipe"
@@ -107,12 +113,13 @@ if [ -e "$baseline" ]; then
 fi
 if [ -n "$side" ]; then
     step ./campaign compare "$side" "$run" --again "${NIGHTLY_AGAIN:-900}" --output "$archive" \
-        --html "$pages/compare.html" --junit "$pages/compare.xml"
+        --html "$compared/compare.html" --junit "$compared/compare.xml"
 else
     echo "nightly: the first night: tomorrow's is compared with $run"
 fi
 # JUnit has a testcase without content for what is as good as before.
-if [ "$worst" = 0 ] && [ -e "$pages/compare.xml" ] && ! grep -q -e '<testcase[^>]*/>' -e '<failure' "$pages/compare.xml"; then
+if [ "$worst" = 0 ] && [ -e "$compared/compare.xml" ] &&
+    ! grep -q -e '<testcase[^>]*/>' -e '<failure' "$compared/compare.xml"; then
     undecided="nothing could be told against $than, "
     than=
 fi
@@ -122,7 +129,7 @@ if [ "$system" = local ]; then # on a cluster, whose jobs need more options: ./c
     done
 fi
 [ -e "$baseline" ] || echo "nightly: no baseline yet; if this was a good night: ./campaign baseline $run --output $archive"
-step ./campaign publish "$pages/nights" --output "$archive"
+step ./campaign publish "$pages/nights" --output "$archive" ${NIGHTLY_PUBLIC:+--public}
 
 index >"$pages/index.html" || exit 2
 exit "$worst"

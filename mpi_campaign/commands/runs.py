@@ -59,11 +59,7 @@ def show(run: str, output: Path, *, as_json: bool, as_csv: bool, points: bool, c
         chosen_points = rendering.Points(loaded, family, benchmark, collective)
         text = chosen_points.as_json() if as_json else chosen_points.as_csv() if as_csv else chosen_points.text()
         on = window.window()
-        print(
-            "\n".join(matrices.fitted(text, on.width))
-            if points and on.is_terminal and not (as_json or as_csv)
-            else text
-        )
+        print("\n".join(matrices.fitted(text, on.width)) if on.is_terminal and not (as_json or as_csv) else text)
     _complain((*problems, *failures))
     return _code(folder, problems)
 
@@ -176,7 +172,10 @@ def reproduce(run: str, output: Path, standalone: Path | None, words: str, again
 
     loaded = rendering.load(folder)
     case = choosing.case_of(loaded, words)
-    if source := writing.source_of_wrong_data(case, folder):
+    source = writing.source_of_wrong_data(case, folder)
+    if source and against:
+        raise CampaignError(f"{case.name} found wrong data, and is no slower: give no --against")
+    if source:
         written, expected = writing.write_wrong_data(case, source, folder, loaded.manifest, standalone), FAIL
     else:
         shown = choosing.clearest(loaded, case, against)

@@ -54,9 +54,8 @@ COLLECTIVES = tuple(_OVERLAP.option("collective").choices)
 FAULTY_SOMEWHERE = ("part_coarse", "part_startall", "part_polling")
 MANY_NEIGHBOURS = ("part_neighbours_4", "part_neighbours_6")
 APPROACHES = tuple(name for name in APPROACH.values if name not in (*FAULTY_SOMEWHERE, *MANY_NEIGHBOURS))
-# The blocking collectives of a first look: the three that Hoefler et al. 2006 model, and the one that is idle longest.
-FIRST_OPERATIONS = ("barrier", "bcast", "alltoall", "allreduce")
-# Those of them that fit into a minute and a half: that of the paper's figure 1, and the one that is idle longest.
+# The blocking collectives that fit into a minute and a half: that of figure 1 of Hoefler et al. 2006, and the one that
+# is idle longest.
 FEWEST_OPERATIONS = ("alltoall", "allreduce")
 OPERATIONS = tuple(OPERATION.values)
 # The ways of a collective that tell in few points what it costs the CPU, and what of it is idle.

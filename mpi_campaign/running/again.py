@@ -41,7 +41,9 @@ def measure(asked: ComparisonRequest, root: Path, seconds: float, command_line: 
         raise CampaignError(f"--again: what run {run.run} was asked for cannot be read: {error}") from error
     with redirect_stdout(sys.stderr):  # standard output has the comparison alone
         of = f"{run.system}/{run.run}" if run.root == root else str(run.stored)
-        options = replace(narrowed(options, slower, seconds), sizes_of=of)
+        both = libraries(asked, options, root)
+        options = narrowed(options, slower, seconds)
+        options = replace(options, toolchains=both or options.toolchains, sizes_of=of)
         campaign = Campaign(options, root, list(command_line), marks={run_folders.AGAIN_OF: run.run})
         try:
             if campaign.run(dry_run=False) == EXIT_INTERRUPTED:
@@ -59,6 +61,15 @@ def _run_of(words: str, root: Path) -> RunFolder:
     if len(runs) != 1:
         raise CampaignError(f"--again measures a run again, and '{clean(words)}' is none: name one, such as last")
     return runs[0]
+
+
+def libraries(asked: ComparisonRequest, options: Options, root: Path) -> tuple[str, ...]:
+    """The libraries of two sides that name different ones: both are measured again, in turn. Empty where the sides do
+    not. Raises CampaignError."""
+    names = [sides.parse(words, root).toolchain for words in asked.words]
+    if not all(names) or len(set(names)) == 1:
+        return ()
+    return tuple(next((word for word in options.toolchains if word.partition("=")[0] == name), name) for name in names)
 
 
 def narrowed(options: Options, slower: pd.DataFrame, seconds: float) -> Options:

@@ -12,6 +12,7 @@ from mpi_campaign.planning.cases import Case
 from mpi_campaign.processes import signals
 from mpi_campaign.processes.progress import Progress
 from mpi_campaign.running.case_results import CUT_OFF, failure_lines
+from postprocess.drawing.matrix import wrapped
 from postprocess.records.run import Run
 from postprocess.statistics.limits import LEAST_LAUNCHES
 
@@ -95,10 +96,12 @@ def _tell(folder: RunFolder, run: Run, measured: Sequence[Mapping[str, Any]], pr
     except CampaignError as error:
         is_written, where = False, f"no report: {error} (./campaign report {folder.run} -o FILE)"
     progress.line("")
-    progress.line(*first_screen.make(folder, run, window.window()).lines, "")
-    progress.line(*lines(answers), "")
+    on = window.window()
+    said = lines(answers)
     if measured:
-        progress.line(*earlier_launches.tellable_lines(folder.system, folder.root, measured), "")
         elsewhere = run_folders.elsewhere_words(folder.root)
-        progress.line(f"{summary(of_run(run))}: ./campaign findings {folder.run}{elsewhere}", "")
+        said += ["", *earlier_launches.tellable_lines(folder.system, folder.root, measured), ""]
+        said += [f"{summary(of_run(run))}: ./campaign findings {folder.run}{elsewhere}"]
+    progress.line(*first_screen.make(folder, run, on).lines, "")
+    progress.line(*wrapped(said, on.width), "")
     return is_written, where

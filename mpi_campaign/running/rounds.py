@@ -225,7 +225,7 @@ class Rounds:
             on_again=lambda number: watch.begin_again(jobs[number].rounds),
         )
         words = batch.command(folder, plan.options.system, request, plan.options.suite)
-        say(shlex.join([*words, "--run"]))
+        sessions.append_output(folder.partial / "logs" / "reframe.log", [shlex.join([*words, "--run"])])
         session = batch.submit(words, follower) if jobs else None
         run_folders.harvest(folder)
         all_ended = batch.ended(follower, session) if session else []

@@ -29,7 +29,7 @@ Place: TypeAlias = Hashable
 WARM_UP = 3
 FEWEST_REPETITIONS, MOST_REPETITIONS = 9, 101
 LONGEST_SECONDS = 45.0
-"""Of all repetitions, so that the program ends within a minute."""
+"""Of all repetitions, so that the script ends within a minute."""
 TOLERANCE = 1.05
 """A ratio nearer to the bound than this may come out on its other side: the program is simpler than the benchmark."""
 APPLICATION, PROGRAM = "application", "program"
@@ -99,7 +99,8 @@ class Shown:
     @property
     def repetitions(self) -> int:
         """An odd number of repetitions, so that the median is one of them."""
-        fitting = int(LONGEST_SECONDS / max(self.values["seconds"], 1e-9)) - WARM_UP
+        longest = LONGEST_SECONDS / (2 if self.by_time else 1)  # then there are two programs
+        fitting = int(longest / max(self.values["seconds"], 1e-9)) - WARM_UP
         return (max(1, min(fitting, MOST_REPETITIONS)) - 1) // 2 * 2 + 1
 
 
@@ -126,6 +127,7 @@ def clearest(run: Run, case: Case, against: str) -> Shown:
         shown = list(_points(run, case))
     except CannotShowError as error:
         raise CampaignError(f"{case.name} cannot be shown in one file: {error}") from error
+    points = len(shown)
     if against:
         others = _other_launches(run, case, against)
         shown = _beside(run, case, shown, others) or list(_slower(run, case, shown, others))
@@ -134,7 +136,7 @@ def clearest(run: Run, case: Case, against: str) -> Shown:
     told = [one.expected for one in shown if one.expected != CANNOT_TELL]
     most = PASS if told.count(PASS) > told.count(FAIL) else FAIL
     clearest = min(shown, key=lambda one: ((most, PASS, FAIL, CANNOT_TELL).index(one.expected), -one.margin))
-    return replace(clearest, alike=(told.count(clearest.expected), len(shown)))
+    return replace(clearest, alike=(told.count(clearest.expected), points))
 
 
 def _named(manifest: Json, words: str) -> tuple[str, list[Json]]:
@@ -289,9 +291,10 @@ def _beside(run: Run, case: Case, shown: Sequence[Shown], others: Sequence[Json]
     header = _header(run, case.family, others)
     of_other = {place: measured for place, _, measured in _rows(run, case, others, PROGRAMS[case.benchmark].metric)}
     return [
-        replace(one, bound=_middle(one.measured.value, other.value), expected=FAIL, against=(header, other))
+        replace(one, bound=bound, expected=_promised(one.measured.value, bound), against=(header, other))
         for one in shown
         if (other := of_other.get(one.place)) is not None and _is_worse(one, other)
+        for bound in (_middle(one.measured.value, other.value),)
     ]
 
 
@@ -318,7 +321,7 @@ def _slower(run: Run, case: Case, shown: Sequence[Shown], others: Sequence[Json]
                 bound = _middle(found.value, 1)
                 yield replace(
                     one, program=by_time, values={**one.values, "question": question}, measured=found, bound=bound,
-                    expected=FAIL, against=(header, other), by_time=True,
+                    expected=_promised(found.value, bound), against=(header, other), by_time=True,
                 )  # fmt: skip
 
 
@@ -328,6 +331,11 @@ def _without_library(case: Json) -> Json:
 
 def _middle(one: float, other: float) -> float:
     return round((one + other) / 2, 3)
+
+
+def _promised(worse: float, bound: float) -> str:
+    """What a program should print of the library that is worse, by the bound in the middle between two."""
+    return CANNOT_TELL if bound / TOLERANCE < worse < bound * TOLERANCE else FAIL
 
 
 def _estimate(one: Interval) -> Estimate:

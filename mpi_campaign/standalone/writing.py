@@ -80,13 +80,15 @@ def source_of_wrong_data(case: Case, folder: RunFolder) -> str:
 
 def write_wrong_data(case: Case, source: str, folder: RunFolder, manifest: Json, target: Path) -> list[Path]:
     """Write such a program into a new or empty folder; returns the files. Raises CampaignError."""
+    reason = next((str(launch["reason"]) for launch in case.launches if launch.get("reason")), "wrong data")
     facts = {
-        **_shared(case, folder, manifest, {"found": str(case.launches[0].get("reason"))}),
+        **_shared(case, folder, manifest, {"found": reason}),
         "question": "Are the data there when MPI says so?",
         "formula": "Every word that is received is compared with the one that was sent.",
         "passes": "all data are right",
         "better": None,
         "by_time": False,
+        "hang": False,
         "repetitions": 0,
     }
     return _write(facts, source, target)
@@ -116,6 +118,7 @@ def _shared(case: Case, folder: RunFolder, manifest: Json, results: Mapping[str,
     return {
         "library": _of_comment(version_in_short(header.mpi_library_version) or header.toolchain),
         "ranks": header.ranks,
+        "nodes": header.nodes,
         "own": _side(header),
         "wire": _wire(header),
         "facts": list(_table(case, results, folder, manifest)),
@@ -140,11 +143,20 @@ def _side(header: Header) -> dict[str, list[tuple[str, str]]]:
     name, _, version = header.toolchain.partition("@")
     library = LIBRARIES.get(name, UNKNOWN)
     request = Request(Path(_PREFIX), version, "basic", "native", Placement(header.ranks, 1, 1))
-    always = library.always(request).env.items()
+    prefix = str(header.metadata.get("prefix") or "/nowhere")
+    recorded = {
+        name: value.replace(prefix, _PREFIX) for name, value in header.environment.items() if value.startswith(prefix)
+    }
+    of_prefix = {**recorded, **library.always(request).env}
     return {
         "variables": list(_variables(header)),
-        "of_prefix": [(name, value) for name, value in always if value.startswith(_PREFIX)],
+        "of_prefix": [(name, value) for name, value in of_prefix.items() if _is_of_prefix(name, value)],
     }
+
+
+def _is_of_prefix(name: str, value: str) -> bool:
+    """Whether a variable hangs on the prefix, in plain words: those of an archive may be anybody's."""
+    return bool(_NAME.fullmatch(name) and value.startswith(_PREFIX) and re.fullmatch(r"\$prefix[\w./:$-]*", value))
 
 
 def _variables(header: Header) -> Iterator[tuple[str, str]]:

@@ -129,12 +129,15 @@ def show(
 
 
 def _confirmed(asked: ComparisonRequest, pairs: Pairs, root: Path) -> Pairs:
-    """The comparison, in which nothing is called slower that was the same or faster again."""
+    """The comparison, in which nothing is called slower that was the same or faster again. Where the library of A was
+    measured again too, in turn with that of B, both are held against each other."""
     ((sides_, first),) = pairs.items()
     try:
-        side = sides.parse(asked.words[1], root)
-        words = ",".join(filter(None, (asked.again, side.toolchain, side.configuration)))
-        again, _ = of_sides(replace(asked, words=(asked.words[0], words), within="", again=""), root)
+        there = sides.toolchains_of([run_folders.find(asked.again, root)])
+        parsed = [sides.parse(words, root) for words in asked.words]
+        a, b = (",".join(filter(None, (asked.again, side.toolchain, side.configuration))) for side in parsed)
+        both = parsed[0].toolchain != parsed[1].toolchain and parsed[0].toolchain in there
+        again, _ = of_sides(replace(asked, words=(a if both else asked.words[0], b), within="", again=""), root)
     except CampaignError as error:  # what was measured again failed
         return {sides_: replace(first, remarks=(*first.remarks, f"not confirmed by {asked.again}: {error}"))}
     return {sides_: confirmed(first, next(iter(again.values())), asked.again)}

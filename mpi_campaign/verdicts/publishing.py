@@ -6,7 +6,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -61,7 +61,8 @@ def run(asked: PublishRequest, root: Path, site: Path) -> int:
         progress.step(f"looking for changes in {plural(len(folders), 'run')}")
         systems = [_system(name, folders, root, progress) for name in dict.fromkeys(one.system for one in folders)]
         progress.step("writing the reports of runs")
-        _write_reports(folders, site, progress)
+        reported = _write_reports(folders, site, progress)
+        systems = [_with_reports(each, reported) for each in systems]
         progress.step("comparing the newest versions")
         systems = [replace(each, compared=_write_comparison(each, folders, site, progress)) for each in systems]
         progress.step("writing pages")
@@ -204,10 +205,16 @@ def _night(folder: RunFolder) -> Night:
     )
 
 
-def _write_reports(folders: list[RunFolder], site: Path, progress: Progress) -> None:
+def _with_reports(system: System, reported: Collection[str]) -> System:
+    nights = [replace(night, reported=f"{system.name}/{night.name}" in reported) for night in system.nights]
+    return replace(system, nights=nights)
+
+
+def _write_reports(folders: list[RunFolder], site: Path, progress: Progress) -> Collection[str]:
     """Write the report of each run that the site has not, or that has changed since. That of the archive is copied,
-    unless it leads to files beside it."""
-    reported = _reported(site)
+    unless it leads to files beside it. Those of runs that are not published any more are deleted. Returns the names of
+    the runs with a report."""
+    reported = _without_others(folders, site)
     missing = [folder for folder in folders if reported.get(_name(folder)) != _state(folder)]
     for number, folder in enumerate(missing, 1):
         progress.status(f"report {number} of {len(missing)}: {folder.run}")
@@ -221,10 +228,23 @@ def _write_reports(folders: list[RunFolder], site: Path, progress: Progress) -> 
                 rendering.write_report(folder, run, answering.of_run(folder, run), target)
         except CampaignError as error:
             progress.detail(f"{clean(folder.run)} has no report: {error}")
+            reported.pop(_name(folder), None)
             continue
         reported[_name(folder)] = _state(folder)
         page.write(site / REPORTED, json.dumps(reported, indent=1) + "\n")
     progress.status("")
+    return reported.keys()
+
+
+def _without_others(folders: list[RunFolder], site: Path) -> dict[str, str]:
+    """Of which runs the site has the report, after those of other runs of the same systems were deleted."""
+    reported, names = _reported(site), set(map(_name, folders))
+    for system in {folder.system for folder in folders}:
+        for path in site.joinpath(system, "runs").glob("*.html"):
+            if f"{system}/{path.stem}" not in names:
+                path.unlink()
+                reported.pop(f"{system}/{path.stem}", None)
+    return reported
 
 
 def _archived_report(folder: RunFolder) -> str:

@@ -57,8 +57,8 @@ ALONG = {
 
 @dataclass(frozen=True)
 class Side:
-    """words: as they were typed.  runs: the folders of runs that were named, or None.  note: what a word stands for, if
-    a person should know.  Other fields: values, or ""."""
+    """words: as they were typed, a folder by its name.  runs: the folders of runs that were named, or None.  note: what
+    a word stands for, if a person should know.  Other fields: values, or ""."""
 
     words: str
     runs: tuple[RunFolder, ...] | None = None
@@ -122,7 +122,8 @@ def parse(words: str, root: Path) -> Side:
         side = _with(side, word, root, systems)
     if side == Side(words):
         raise CampaignError(f"'{words}' names no side: give a run, a toolchain, a configuration, a system or dates")
-    return side
+    names = (Path(part).resolve().name if Path(part).is_dir() else part for part in side.words.split(","))
+    return replace(side, words=",".join(names))
 
 
 def _with(side: Side, word: str, root: Path, systems: Collection[str]) -> Side:

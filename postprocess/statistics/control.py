@@ -31,20 +31,15 @@ def widened(ratio: Estimate, factor: float) -> Estimate:
     return Estimate(ratio.value, np.float64(as_float(ratio.low) / factor), np.float64(as_float(ratio.high) * factor))
 
 
-def by_order(times: ArrayLike, order: ArrayLike, part: int) -> Estimate:
-    """A part's time directly after the part of the number before it, by its time elsewhere. 1 where it finds the same,
-    whatever ran before it.
-
-    times: a value per repetition, > 0.  order: likewise, in which order the parts ran: a decimal digit each, from 1;
-    the first of them also ended the repetition before (turns.h).  part: the number of the part that the times are of;
-    the part before the first one is the last.
-    """
-    return ratio_estimate(*map(series_estimate, _parted(times, order, part)))
-
-
 def count_by_order(parts: Iterable[tuple[ArrayLike, ArrayLike, int]]) -> "Count":
-    """The count of `by_order` of several parts, each with its arguments: those of equal lengths at once, which takes
-    less time."""
+    """The count of the times of parts directly after the part of the number before theirs, by their times elsewhere,
+    which are 1 where a part finds the same, whatever ran before it. Parts of equal lengths at once, which takes less
+    time.
+
+    parts: of each part its times, a value per repetition, > 0; likewise in which order the parts ran, a decimal digit
+    each, from 1 (the first of them also ended the repetition before, turns.h); and its number; the part before the
+    first one is the last.
+    """
     parted: dict[tuple[int, int], list[tuple[Floats, Floats]]] = {}
     for times, order, part in parts:
         after, before = _parted(times, order, part)

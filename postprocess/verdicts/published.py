@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -43,7 +43,8 @@ _SPARK_NIGHTS = 60
 class Night:
     """A run.  name: of the run.  began_utc: as ``2026-11-27T01:00:00Z``.  ended: its status.  good, bad: the numbers of
     its cases that passed and that failed; others were skipped.  suite, toolchains: what it measured.  aside: whether it
-    measured cases of another run again, or two libraries until they were told apart."""
+    measured cases of another run again, or two libraries until they were told apart.  reported: whether the site has
+    its report."""
 
     name: str
     began_utc: str
@@ -53,6 +54,7 @@ class Night:
     suite: str
     toolchains: tuple[str, ...]
     aside: bool = False
+    reported: bool = True
 
     @property
     def state(self) -> str:
@@ -95,8 +97,11 @@ class System:
 
     @property
     def newest(self) -> Night:
-        """The newest night, as long as there is one, not what was measured aside."""
-        return next((night for night in reversed(self.nights) if not night.aside), self.nights[-1])
+        """The newest night, as long as there is one, not what was measured aside or, by another suite, by day."""
+        nights = [night for night in self.nights if not night.aside] or self.nights
+        suites = Counter(night.suite for night in reversed(nights))  # of two that are as frequent, the newer
+        usual = suites.most_common(1)[0][0]
+        return [night for night in nights if night.suite == usual][-1]
 
     @property
     def state(self) -> str:
@@ -123,7 +128,7 @@ class Spark:
 
 @dataclass(frozen=True)
 class Entry:
-    """A row of a list: the page that it leads to, its texts, the state of its first text, and a small line."""
+    """A row of a list: the page that it leads to, or none, its texts, the state of its first text, and a small line."""
 
     address: str
     cells: Sequence[str]
@@ -283,7 +288,9 @@ def system_page(system: System) -> ListPage:
     """The page of a system: its nights, libraries, benchmarks and cases."""
     nights = [
         Entry(
-            f"runs/{night.name}.html", [night.name, night.words, night.suite, ", ".join(night.toolchains)], night.state
+            f"runs/{night.name}.html" * night.reported,
+            [night.name, night.words, night.suite, ", ".join(night.toolchains)],
+            night.state,
         )
         for night in reversed(system.nights)
     ]

@@ -11,10 +11,11 @@ from typing import Any
 
 import pandas as pd
 
-from postprocess.drawing.matrix import CANNOT_TELL, CONFIGURATIONS, UNKNOWN, Cell, Row, Word
+from postprocess.drawing.matrix import CANNOT_TELL, CONFIGURATIONS, UNKNOWN, Cell, Row, State, Word
 from postprocess.drawing.matrix_view import MatrixView, matrix_view
 from postprocess.drawing.text import capitalised, without_common
 from postprocess.families.family import Metric
+from postprocess.statistics.newest import BEFORE
 from postprocess.verdicts.compare import FASTER, METRICS, SAME, SLIGHT, SLOWER, Comparison, group_columns
 from postprocess.verdicts.compare import UNKNOWN as UNDECIDED
 from postprocess.verdicts.compare_text import effect_words, names_of
@@ -34,9 +35,16 @@ IN_PARTS = {
 }
 """Where no more points differ than are the same."""
 MIXED = Word("mixed", "even", "is slower in parts, faster in others", "are slower in parts, faster in others")
-RINGS = "ALARM"
-"""The state of a change that somebody should look at."""
+RINGS, BETTER = "ALARM", "better"
+"""The states of a change that somebody should look at, and of one for the better."""
+_SINCE: Mapping[str, tuple[str, State]] = {
+    RINGS: ("slower since {}", "bad"),
+    "acknowledged": ("slower since {}, acknowledged", "even"),
+    BETTER: ("faster since {}", "good"),
+}
+"""The word of a cell and its colour, by the state of its changes, the one that matters most first."""
 AS_BEFORE = Word("as before", "even", "is as before", "are as before")
+TOO_FEW = Word("too few nights", "unknown", "has too few nights", "have too few nights")
 
 
 def cells_of(comparison: Comparison, sides: Sequence[str]) -> list[tuple[str, list[Cell]]]:
@@ -69,7 +77,7 @@ def of_history(changes: Sequence[tuple[Change, str, str, str]], series: Iterable
             _shortened([_since(place, its, by_series, metric) for place, its in found[name].items()]),
         )
         for name, metric in METRICS.items()
-        if any(state in (RINGS, "better") for one in _all(found[name]) for _, state, _ in by_series[one.key])
+        if any(state in (RINGS, BETTER) for one in _all(found[name]) for _, state, _ in by_series[one.key])
     ]
 
 
@@ -136,11 +144,12 @@ def _since(
 ) -> Cell:
     """Whether a case is slower than before, and since when: of the series with the largest change."""
     every = [told for one in series for told in changes[one.key]]
-    bad, good = ([told for told in every if told[1] == state] for state in (RINGS, "better"))
-    chosen = bad or good
+    state = next((state for state in _SINCE if any(told[1] == state for told in every)), "")
+    chosen = [told for told in every if told[1] == state]
     largest = max(chosen, key=lambda told: told[0].size, default=None)
     change = largest[0] if largest else None
-    word = AS_BEFORE if change is None else _since_word("slower" if bad else "faster", change.run)
+    is_known = any(len(one.runs) > BEFORE for one in series)
+    word = _since_word(state, change.run) if change else AS_BEFORE if is_known else TOO_FEW
     return Cell(
         *place,
         word,
@@ -154,10 +163,10 @@ def _since(
     )
 
 
-def _since_word(what: str, run: str) -> Word:
-    day = f"{run[:4]}-{run[4:6]}-{run[6:8]}"
-    does = f"{what} since {day}"
-    return Word(does, "bad" if what == "slower" else "good", f"is {does}", f"are {does}")
+def _since_word(state: str, run: str) -> Word:
+    text, colour = _SINCE[state]
+    does = text.format(f"{run[:4]}-{run[4:6]}-{run[6:8]}")
+    return Word(does, colour, f"is {does}", f"are {does}")
 
 
 def _par(metric: Metric) -> float:

@@ -45,7 +45,7 @@ Failures: TypeAlias = Mapping[str, Mapping[str, Failure]]
 """By the name that a case has with any release, and by the release."""
 
 KEY = "[]: 95 % interval; (): against the last release before it that has the case; ?: whether it differs is not told"
-TO_CONFIRM = "`./campaign judge` confirms a step, `./campaign reproduce --standalone DIR --against RELEASE` shows it in one file."
+TO_CONFIRM = "`./campaign judge` confirms a step, `./campaign reproduce --standalone` shows it in a file."
 MOST_DRAWN = 40
 """The most cases that a page draws."""
 

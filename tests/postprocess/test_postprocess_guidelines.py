@@ -55,6 +55,11 @@ def test_sentences_name_the_largest_loss_and_what_to_call_instead(tmp_path: Path
     assert "3 violated" in sentence and "0 of 2 controls violated" in sentence and "TRUST" not in sentence
     worst = verdict.violations(table).iloc[0].to_dict()
     assert verdict.advice(worst).startswith("MPI_Allgather takes 0.5")
+    is_barrier = table["guideline"] == "barrier_by_allreduce"
+    (sentence,) = verdict.sentences(table.assign(valid=table["valid"] & ~is_barrier))
+    assert "2 violated" in sentence and sentence.endswith("1 more point does not count")
+    (sentence,) = verdict.sentences(table.assign(valid=False))
+    assert sentence.endswith("no point counts")
 
 
 def test_a_control_that_is_violated_says_so(tmp_path: Path) -> None:

@@ -65,4 +65,10 @@ def test_a_history_says_what_has_become_slower_and_since_when() -> None:
     assert slower.value == pytest.approx(1.2, rel=0.02)
     assert view.remarks.startswith(f"{slower.word.text}: kernel: 6.1 -> 6.2")
     assert as_before.word.text == "as before" and math.isnan(as_before.value)
+    young = replace(series[0], case={**series[0].case, "collective": "z"}, runs=series[0].runs[-2:], states=None)
+    known = [(changes[0], "acknowledged", changes[0].run, ""), (replace(changes[0], case=calm.case), "better", "", "")]
+    ((_, _, cells),) = of_history(known, [*series, calm, young])[0].rows
+    words = [one.cell.word.text.partition(" since")[0] for one in cells if one is not None]
+    assert words == ["slower", "faster", "too few nights"]
+    assert "acknowledged" in next(one.cell.word.text for one in cells if one is not None)
     assert of_history([(one, "acknowledged", one.run, "") for one in changes], series) == []

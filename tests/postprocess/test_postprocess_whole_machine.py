@@ -75,6 +75,22 @@ def test_nothing_is_named_of_a_healthy_machine(tmp_path: Path, nodes: int) -> No
     assert f"of {nodes} nodes, none" in sentence
 
 
+def test_what_cannot_be_told_is_said(tmp_path: Path) -> None:
+    """Pairs for which the time was too short, a node whose switch nobody knows, and which of two uplinks is slow, which
+    all pairs across take."""
+    table = table_of(tmp_path, nodes=16, below=8)
+    switch_of = table.groupby("host")["switch"].first()
+    is_across = table["partner"].map(switch_of).fillna(table["switch"]) != table["switch"]
+    most = is_across.groupby(table["round"]).sum().idxmax()
+    slow = table.assign(own_ns=table["own_ns"] * np.where(is_across & (table["round"] == most), 1.8, 1.0))
+    assert named(slow) == {("switch", ("s0 or s1",))}
+    without_pairs = table.assign(valid=table["valid"] & (table["part"] == verdict.ALONE))
+    (sentence,) = verdict.sentences(without_pairs)
+    assert sentence.endswith("nothing can be told of pairs")
+    (sentence,) = verdict.sentences(table.assign(switch=table["switch"].where(table["host"] != "node2", "")))
+    assert "that of node2 is not known" in sentence and "s1" not in sentence
+
+
 def test_few_nodes_are_not_judged(tmp_path: Path) -> None:
     (sentence,) = verdict.sentences(table_of(tmp_path, nodes=3, slow_nodes={1: 3.0}))
     assert "nothing is told of 3 nodes" in sentence

@@ -1,8 +1,7 @@
 /*
  * bits - numbers that look random and follow from a key alone, the same in every program, library and run.
  */
-#ifndef CAMPAIGN_BITS_H
-#define CAMPAIGN_BITS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ static inline uint64_t bits_mix(uint64_t key) {
 static inline double bits_share(uint64_t bits) {
     return (double)(bits >> 11) / 9007199254740992.0;
 }
-
-#endif

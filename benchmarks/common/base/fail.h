@@ -5,8 +5,7 @@
  * MPI, so that unit tests can link it: a program hands over the function that ends its group (MPI_Abort); a test hands
  * over NULL, and the process exits.
  */
-#ifndef CAMPAIGN_FAIL_H
-#define CAMPAIGN_FAIL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -34,5 +33,3 @@ void *fail_realloc(void *memory, size_t count, size_t size);
 
 /* Copies a string. Dies when memory runs out. Free with free(). */
 char *fail_strdup(const char *text);
-
-#endif

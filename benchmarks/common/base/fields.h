@@ -6,8 +6,7 @@
  * A value that is not known is RECORD_UNKNOWN (below 0) where it is an integer, not finite where it is real, NULL where
  * it is a text, a list or a struct. A table ends with FIELDS_END.
  */
-#ifndef CAMPAIGN_FIELDS_H
-#define CAMPAIGN_FIELDS_H
+#pragma once
 
 #include "json.h"
 
@@ -114,5 +113,3 @@ char *fields_text(const struct field *table, const void *of);
 
 /* Writes a table as an array of objects under this name; table NULL: an empty array. */
 void fields_describe(json_line *line, const char *name, const struct field *table);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * json - writes JSON (RFC 8259) into a line that grows. It is always valid UTF-8: U+FFFD replaces invalid bytes.
  */
-#ifndef CAMPAIGN_JSON_H
-#define CAMPAIGN_JSON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ void json_put_null(json_line *line, const char *name);
 /* Writes text that is already JSON, verbatim. */
 void json_put_raw(json_line *line, const char *name, const char *json);
 void json_put_integers(json_line *line, const char *name, const int64_t *numbers, size_t count);
-
-#endif

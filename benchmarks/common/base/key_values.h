@@ -5,8 +5,7 @@
  * Reading goes on after a fault, with a harmless value instead of the wrong one, and keeps the first fault: who reads
  * looks once, at the end.
  */
-#ifndef CAMPAIGN_KEY_VALUES_H
-#define CAMPAIGN_KEY_VALUES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,5 +64,3 @@ void key_values_begin(struct key_writer *writer, const char *schema, int version
 
 /* Ends it and puts it in its place (file_replace). Returns false and one line in error on a fault. */
 bool key_values_end(struct key_writer *writer, const char *path, char *error, size_t error_size);
-
-#endif

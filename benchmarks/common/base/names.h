@@ -2,8 +2,7 @@
  * names - comma-separated lists of names and patterns, such as the lists of variables that the campaign hands over to a
  * program.
  */
-#ifndef CAMPAIGN_NAMES_H
-#define CAMPAIGN_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@ bool names_let_in(const char *list, const char *name, bool otherwise);
 /* Calls visit for each name of a list, in order, until visit returns true. Returns whether it did. A list that is NULL
  * has no names. */
 bool names_find(const char *list, bool (*visit)(const char *name, void *context), void *context);
-
-#endif

@@ -6,8 +6,7 @@
  * what is wrong with its value and which values are legal. Parsing prints nothing and never ends the program, so that
  * all ranks can parse alike and one of them reports the fault.
  */
-#ifndef CAMPAIGN_OPTIONS_H
-#define CAMPAIGN_OPTIONS_H
+#pragma once
 
 #include "json.h"
 
@@ -135,20 +134,10 @@ static inline struct option_entry option_constant(const char *name, int *target,
     return entry;
 }
 
-static inline struct option_entry option_some_of(const char *name, struct option_list *target,
-                                                 const struct option_choice *choices, const char *help) {
-    return (struct option_entry){
-        .name = name, .kind = OPTION_CHOICES, .target = target, .choices = choices, .help = help};
-}
-
 static inline struct option_entry option_time(const char *name, int64_t *target, const char *value_name,
                                               const char *help) {
     return (struct option_entry){
         .name = name, .kind = OPTION_DURATION, .target = target, .value_name = value_name, .help = help};
-}
-
-static inline struct option_entry option_times(const char *name, struct option_list *target, const char *help) {
-    return (struct option_entry){.name = name, .kind = OPTION_DURATIONS, .target = target, .help = help};
 }
 
 /* --seed: a number that JSON and Python keep exactly. */
@@ -181,5 +170,3 @@ void options_free_list(struct option_list *list);
 
 /* Frees the lists of all entries. */
 void options_free(const struct option_entry *entries);
-
-#endif

@@ -6,8 +6,7 @@
  * meanwhile may mix two moments. Texts are kept by reference and must be string literals or members of a static table.
  * No MPI.
  */
-#ifndef CAMPAIGN_PHASE_H
-#define CAMPAIGN_PHASE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ struct phase_totals phase_totals_so_far(void);
 /* Writes the description, such as "MPI_Wait of MPI_Ialltoall: point 4 (8 ms x 16 ms), repetition 7", into text, cut to
  * size - 1 characters. Any thread may call it. */
 void phase_describe(char *text, size_t size);
-
-#endif

@@ -10,8 +10,7 @@
  * A value that is not known is NAN where it is real, RECORD_UNKNOWN where it is an integer, NULL where it is a text or
  * a struct. It is written as null, or as an empty object where the field says so.
  */
-#ifndef CAMPAIGN_RECORD_H
-#define CAMPAIGN_RECORD_H
+#pragma once
 
 #include "fields.h"
 
@@ -241,5 +240,3 @@ void record_close(record_file *record);
 /* Returns whether an environment variable (NAME=VALUE) is recorded: one that steers OpenMP or BLAS, or whose name the
  * list lets in (names_let_in; NULL: none). A variable whose name looks like that of a secret never is. */
 bool record_environment_allowed(const char *variable, const char *list);
-
-#endif

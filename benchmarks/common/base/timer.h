@@ -4,8 +4,7 @@
  * It is CLOCK_MONOTONIC and not CLOCK_MONOTONIC_RAW because it is read without a system call everywhere. NTP slews it
  * by less than 500 ppm and equally for all processes of a node; the difference between nodes is measured by clock.h.
  */
-#ifndef CAMPAIGN_TIMER_H
-#define CAMPAIGN_TIMER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ bool timer_runs_backwards(size_t readings, int64_t *by_ns);
 
 /* Sleeps for this long; a signal does not shorten it. */
 void timer_sleep(double seconds);
-
-#endif

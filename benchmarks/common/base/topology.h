@@ -4,8 +4,7 @@
  * The answers come from sched_getaffinity, /proc/self/task and /sys/devices/system/cpu. Where /proc or /sys is absent,
  * every CPU counts as a core and no threads are seen; no function fails for that.
  */
-#ifndef CAMPAIGN_TOPOLOGY_H
-#define CAMPAIGN_TOPOLOGY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -119,5 +118,3 @@ uint64_t topology_cgroup_memory(const char *own, const char *root);
 /* Returns how many bytes of memory are available now without swapping and within the limits of cgroups; 0 where that is
  * not known. */
 uint64_t topology_available_memory(void);
-
-#endif

@@ -2,8 +2,7 @@
  * watchdog - a thread that calls a function at a deadline, unless it is stopped before. It uses no CPU while it sleeps,
  * and works while the main thread hangs. No MPI.
  */
-#ifndef CAMPAIGN_WATCHDOG_H
-#define CAMPAIGN_WATCHDOG_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ watchdog *watchdog_start(int64_t deadline_ns, void (*over)(void *context), void 
 /* Ends the thread before its deadline, or waits for a call that has begun; then joins the thread and frees the
  * watchdog. NULL is allowed. */
 void watchdog_stop(watchdog *w);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * The work is fixed and never "until a clock runs out": CPU time that a progress thread takes shows as a longer time.
  */
-#ifndef CAMPAIGN_COMPUTE_H
-#define CAMPAIGN_COMPUTE_H
+#pragma once
 
 #include "options.h"
 #include "topology.h"
@@ -135,5 +134,3 @@ const double *compute_array(const compute_team *team, int thread, int array, siz
 
 /* Returns the name of the BLAS library, such as "OpenBLAS 0.3.29 ... (1 thread)". The text is static. */
 const char *compute_blas_description(void);
-
-#endif

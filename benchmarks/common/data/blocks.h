@@ -9,8 +9,7 @@
  * Block j of rank r is share (r + j) mod ranks: the blocks that a rank sends to all ranks are the whole cycle, and so
  * are the blocks that it receives from all.
  */
-#ifndef CAMPAIGN_BLOCKS_H
-#define CAMPAIGN_BLOCKS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -19,5 +18,3 @@ size_t blocks_share(size_t count, size_t index, size_t ranks);
 
 /* Returns the number of elements of n shares from `first` on, together; n is at most ranks. */
 size_t blocks_sum(size_t count, size_t first, size_t n, size_t ranks);
-
-#endif

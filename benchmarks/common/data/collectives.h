@@ -17,8 +17,7 @@
  * and w forms a gap lies between blocks, and received blocks lie in reverse order. In w forms the blocks are sent in
  * turn as 64-bit words and as pairs of 32-bit words.
  */
-#ifndef CAMPAIGN_COLLECTIVES_H
-#define CAMPAIGN_COLLECTIVES_H
+#pragma once
 
 #include "options.h"
 #include "pattern.h"
@@ -126,5 +125,3 @@ const struct option_choice *collective_choices(void);
 
 /* Prints the names of the table, one a line; of those that this MPI library lacks, that it does. */
 void collective_print_list(void);
-
-#endif

@@ -5,8 +5,7 @@
  * Between exchange_call and exchange_wait nothing is allocated, filled or printed: exchange_prepare does before the
  * timed part what a call needs, and makes the persistent requests; exchange_check looks at the received data after it.
  */
-#ifndef CAMPAIGN_EXCHANGE_H
-#define CAMPAIGN_EXCHANGE_H
+#pragma once
 
 #include "collectives.h"
 
@@ -48,5 +47,3 @@ void exchange_check(exchange *x);
 /* The number of wrong elements that this rank has found so far, and one line about the first of them. */
 uint64_t exchange_faults(const exchange *x);
 const char *exchange_fault_text(const exchange *x);
-
-#endif

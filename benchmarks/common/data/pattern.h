@@ -11,8 +11,7 @@
  * least 1. All summands are integers, so that sums are exact in any order for up to PATTERN_MAX_SUM_RANKS ranks, and
  * the sum over p ranks is h * p (p + 1) / 2.
  */
-#ifndef CAMPAIGN_PATTERN_H
-#define CAMPAIGN_PATTERN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ uint64_t pattern_check_words(const uint64_t *buffer, size_t count, uint64_t seed
                              struct pattern_fault *fault);
 uint64_t pattern_check_sums(const double *buffer, size_t count, uint64_t seed, int ranks, size_t first,
                             struct pattern_fault *fault);
-
-#endif

@@ -5,8 +5,7 @@
  * Each computing thread does the same work in every configuration. A configuration that gives up a core computes with
  * one thread less and so does less work in all (section 7.3).
  */
-#ifndef CAMPAIGN_CONFIGURATION_H
-#define CAMPAIGN_CONFIGURATION_H
+#pragma once
 
 #include "options.h"
 
@@ -40,5 +39,3 @@ const struct option_choice *configuration_choices(void);
 
 /* Returns the record schema's word: "none", "library" or "application". */
 const char *configuration_source_name(enum progress_source source);
-
-#endif

@@ -8,8 +8,7 @@
  * the request belongs to the helper, so that no two threads touch it at once. MPI must provide MPI_THREAD_MULTIPLE. An
  * MPI error in the helper ends the group like any other.
  */
-#ifndef CAMPAIGN_HELPER_H
-#define CAMPAIGN_HELPER_H
+#pragma once
 
 #include "topology.h"
 
@@ -42,5 +41,3 @@ struct topology_thread helper_thread(const helper *h);
 
 /* Returns the CPU time that the thread has used, ns. */
 int64_t helper_cpu_ns(const helper *h);
-
-#endif

@@ -2,8 +2,7 @@
  * placement - finds out and sets where ranks and their threads run: which ranks share a node, which cores each rank may
  * use, which threads MPI started, and which core a configuration keeps free.
  */
-#ifndef CAMPAIGN_PLACEMENT_H
-#define CAMPAIGN_PLACEMENT_H
+#pragma once
 
 #include "compute.h"
 #include "configuration.h"
@@ -119,5 +118,3 @@ void placement_gather_counts(const int64_t *own, size_t count, int64_t ***values
 /* Collective: returns the available memory of the node divided by its ranks, bytes, the smallest over all nodes; 0: not
  * known. */
 uint64_t placement_memory_share(const placement *place);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * placement_internal - the struct and the functions that only the files of this folder share.
  */
-#ifndef CAMPAIGN_PLACEMENT_INTERNAL_H
-#define CAMPAIGN_PLACEMENT_INTERNAL_H
+#pragma once
 
 #include "placement.h"
 
@@ -47,5 +46,3 @@ size_t placement_compute_share(const placement *place, int **cpus);
 
 /* Collective: replaces cpus by the union over the ranks of this node. */
 void placement_unite(const placement *place, struct topology_cpus *cpus);
-
-#endif

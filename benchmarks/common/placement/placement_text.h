@@ -2,8 +2,7 @@
  * placement_text - writes where one rank and its threads run as the JSON object that the record's header has for each
  * rank. No MPI.
  */
-#ifndef CAMPAIGN_PLACEMENT_TEXT_H
-#define CAMPAIGN_PLACEMENT_TEXT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -29,5 +28,3 @@ struct placement_rank {
 
 /* Returns the JSON object. Free with free(). */
 char *placement_text(const struct placement_rank *placement);
-
-#endif

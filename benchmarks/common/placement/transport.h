@@ -1,8 +1,7 @@
 /*
  * transport - finds out which transport this process used, as far as the kernel and the MPI library tell.
  */
-#ifndef CAMPAIGN_TRANSPORT_H
-#define CAMPAIGN_TRANSPORT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ int64_t transport_tcp_bytes_sent(void);
  * or chose, not what it used. Free with free().
  */
 char *transport_variables(const char *list);
-
-#endif

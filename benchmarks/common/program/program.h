@@ -7,8 +7,7 @@
  * (sampler.h) to the footer; the others call the functions of the section on single steps. program_main frees what
  * these make.
  */
-#ifndef CAMPAIGN_PROGRAM_H
-#define CAMPAIGN_PROGRAM_H
+#pragma once
 
 #include "clock.h"
 #include "compute.h"
@@ -275,5 +274,3 @@ bool program_prints(const struct program *program);
 /* The thread level that MPI is asked for, and the name of a level. */
 int program_thread_level(const struct program *program);
 const char *program_thread_level_name(int level);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * program_internal - the functions that only the files of this folder share.
  */
-#ifndef CAMPAIGN_PROGRAM_INTERNAL_H
-#define CAMPAIGN_PROGRAM_INTERNAL_H
+#pragma once
 
 #include "program.h"
 
@@ -25,5 +24,3 @@ void program_describe_hash(const struct program *program, char hash[PROGRAM_HASH
 /* The watchdog's function, whose context is the struct program: prints where this rank hangs, closes the record and
  * ends the run. */
 void program_hangs(void *context);
-
-#endif

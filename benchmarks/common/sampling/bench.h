@@ -3,8 +3,7 @@
  * together, each from a common start of all ranks. A struct bench has what they are measured with: clock, threads,
  * start line and buffers.
  */
-#ifndef CAMPAIGN_BENCH_H
-#define CAMPAIGN_BENCH_H
+#pragma once
 
 #include "clock.h"
 #include "collectives.h"
@@ -95,5 +94,3 @@ struct bench_outcome {
 /* Collective, after bench_take and start_begin: measures one reference once: the communication, or the computation
  * where the work has no collective. */
 struct bench_outcome bench_reference(struct bench *bench);
-
-#endif

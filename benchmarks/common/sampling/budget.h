@@ -1,8 +1,7 @@
 /*
  * budget - the wall time that a whole run may take.
  */
-#ifndef CAMPAIGN_BUDGET_H
-#define CAMPAIGN_BUDGET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ double budget_left_seconds(const struct budget *budget);
 /* Returns whether the run has taken three times its budget, so that nothing more is measured. Valid on rank 0, which
  * tells the others. */
 bool budget_is_over(const struct budget *budget);
-
-#endif

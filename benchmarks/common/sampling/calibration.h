@@ -2,8 +2,7 @@
  * calibration - finds the size for every target time of a plan (Denis 2022, sections 4.3 and 5.1): searches it, takes
  * it from a sizes file, or searches it again when its reference has moved. The sizes are kept in a struct size_table.
  */
-#ifndef CAMPAIGN_CALIBRATION_H
-#define CAMPAIGN_CALIBRATION_H
+#pragma once
 
 #include "bench.h"
 #include "plan.h"
@@ -63,5 +62,3 @@ const struct size_search_result *calibration_comp(const calibration *c, size_t t
  */
 #define CALIBRATION_COMPUTATION SIZE_MAX
 bool calibration_renew(calibration *c, size_t collective, size_t target, double agreement, int64_t deadline);
-
-#endif

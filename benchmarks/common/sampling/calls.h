@@ -1,8 +1,7 @@
 /*
  * calls - searches how many calls of an operation make a batch that takes a target time.
  */
-#ifndef CAMPAIGN_CALLS_H
-#define CAMPAIGN_CALLS_H
+#pragma once
 
 #include <mpi.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ int64_t calls_time(MPI_Comm comm, calls_make *make, void *context, int64_t targe
  * connections and buffers are made in it.
  */
 int64_t calls_search(MPI_Comm comm, calls_make *make, void *context, int64_t target_ns, int64_t *taken_ns);
-
-#endif

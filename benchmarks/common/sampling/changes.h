@@ -5,8 +5,7 @@
  * Outcomes need not be monotonic in the size, so that every pair of neighbours is looked at. The pair that is furthest
  * apart, as a ratio, is divided first: where time runs out, all changes are known about equally well. No MPI.
  */
-#ifndef CAMPAIGN_CHANGES_H
-#define CAMPAIGN_CHANGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ void changes_note(changes *c, int64_t bytes, int outcome);
 
 /* Returns how many sizes are still to be measured if no further change is found. */
 size_t changes_left(const changes *c);
-
-#endif

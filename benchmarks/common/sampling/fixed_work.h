@@ -4,8 +4,7 @@
  * The work is never "until a clock runs out": what a progress thread takes from the computation makes it longer, and
  * does not vanish in it.
  */
-#ifndef CAMPAIGN_FIXED_WORK_H
-#define CAMPAIGN_FIXED_WORK_H
+#pragma once
 
 #include "compute.h"
 
@@ -25,5 +24,3 @@ int64_t fixed_work_units(const struct fixed_work *work, int64_t time_ns);
 
 /* Computes so many units. */
 void fixed_work_do(const struct fixed_work *work, int64_t units);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * plan - the target times that sizes are calibrated to, and the bounds of time and memory.
  */
-#ifndef CAMPAIGN_PLAN_H
-#define CAMPAIGN_PLAN_H
+#pragma once
 
 #include "budget.h"
 #include "compute.h"
@@ -38,5 +37,3 @@ struct plan {
 /* Returns into how many pieces a computation of this time is cut, so that MPI_Test can be called every
  * test_interval_ns; 1: it is not cut. */
 uint64_t plan_pieces(const struct plan *plan, int64_t comp_target_ns);
-
-#endif

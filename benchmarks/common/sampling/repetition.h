@@ -8,8 +8,7 @@
  * from the agreed moment. (docs/measurement.md says how this was decided.) A part that was spoilt (start_spoil) is done
  * again.
  */
-#ifndef CAMPAIGN_REPETITION_H
-#define CAMPAIGN_REPETITION_H
+#pragma once
 
 #include "clock.h"
 #include "start.h"
@@ -115,5 +114,3 @@ void repetition_combine(const struct repetition_maker *maker, const struct repet
 /* Returns how late a rank may start, ns, where the shortest measured time is about shortest_ns: 1/500 of it, at least 2
  * us and at most 100 us. */
 int64_t repetition_tolerance(int64_t shortest_ns);
-
-#endif

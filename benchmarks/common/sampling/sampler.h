@@ -14,8 +14,7 @@
  * are as narrow as asked and may be believed; when it has max_repetitions; or when its share of the budget is spent and
  * it has min_repetitions.
  */
-#ifndef CAMPAIGN_SAMPLER_H
-#define CAMPAIGN_SAMPLER_H
+#pragma once
 
 #include "budget.h"
 #include "clock.h"
@@ -223,5 +222,3 @@ char *sampler_plan_parameters(const struct sampler_plan *plan);
 
 /* Writes what the record has of a point of this kind as an object. */
 void sampler_describe(json_line *line, const struct sampler_kind *kind);
-
-#endif

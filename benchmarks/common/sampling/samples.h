@@ -9,8 +9,7 @@
  * Memory: a rank keeps its own repetitions. Rank 0 gets one number per repetition of each series, four of each spread,
  * and one number per rank of each median; the values of all ranks in all repetitions only where the record has them.
  */
-#ifndef CAMPAIGN_SAMPLES_H
-#define CAMPAIGN_SAMPLES_H
+#pragma once
 
 #include "clock.h"
 #include "record.h"
@@ -133,5 +132,3 @@ int64_t samples_largest_median(const samples *s, int term);
  * the warm-up. */
 double samples_seconds(const samples *s);
 double samples_warmup_seconds(const samples *s);
-
-#endif

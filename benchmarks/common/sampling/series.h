@@ -20,8 +20,7 @@
  * that fades as slowly as exp(-i/4) has no end that stands out from the noise: 86 to 91 %, and less for slower ones;
  * series_drift_of is there for those.
  */
-#ifndef CAMPAIGN_SERIES_H
-#define CAMPAIGN_SERIES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,5 +78,3 @@ struct series_drift {
  * O(n^2 log n) time, O(n^2) memory, n = min(count, 200); O(count log count) for the blocks.
  */
 struct series_drift series_drift_of(const int64_t *times, size_t count);
-
-#endif

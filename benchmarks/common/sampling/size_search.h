@@ -8,8 +8,7 @@
  * the search; size_search_recheck measures it again when all other sizes are found. Where the paper's method falls back
  * to 0 bytes, this one ends with a status that says why.
  */
-#ifndef CAMPAIGN_SIZE_SEARCH_H
-#define CAMPAIGN_SIZE_SEARCH_H
+#pragma once
 
 #include "fields.h"
 
@@ -93,5 +92,3 @@ struct size_report {
 };
 extern const struct field size_report_fields[];
 struct size_report size_search_report(const struct size_search_result *result);
-
-#endif

@@ -2,8 +2,7 @@
  * size_search_mpi - the search of size_search.h on all ranks of a communicator: rank 0 searches, all ranks measure each
  * size that it asks for, and all get the result. MPI errors end the group.
  */
-#ifndef CAMPAIGN_SIZE_SEARCH_MPI_H
-#define CAMPAIGN_SIZE_SEARCH_MPI_H
+#pragma once
 
 #include "size_search.h"
 
@@ -22,5 +21,3 @@ struct size_search_result size_search_mpi_run(MPI_Comm comm, const struct size_s
 struct size_search_result size_search_mpi_recheck(MPI_Comm comm, const struct size_search_request *request,
                                                   const struct size_search_result *found,
                                                   size_search_mpi_measure *measure, void *context);
-
-#endif

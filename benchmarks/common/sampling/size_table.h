@@ -11,8 +11,7 @@
  * status is a word of size_status_name. A point is one that was measured with other sizes than the lists have now,
  * because a reference moved and its size was searched again during the run.
  */
-#ifndef CAMPAIGN_SIZE_TABLE_H
-#define CAMPAIGN_SIZE_TABLE_H
+#pragma once
 
 #include "size_search.h"
 
@@ -70,5 +69,3 @@ bool size_table_read(const char *path, struct size_table *table, char *error, si
 /* Writes the table to a file, by file_replace: a reader sees the old file or the whole new one. Returns false and one
  * line in error on a fault. */
 bool size_table_write(const char *path, const struct size_table *table, char *error, size_t error_size);
-
-#endif

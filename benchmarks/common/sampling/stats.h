@@ -6,8 +6,7 @@
  * section 7.1). With n samples sorted as x(1) <= ... <= x(n), [x(k), x(n+1-k)] covers the median with probability 1 - 2
  * P(B <= k-1), B ~ Binomial(n, 1/2). k is the largest for which that is at least 95 %: none exists below n = 6.
  */
-#ifndef CAMPAIGN_STATS_H
-#define CAMPAIGN_STATS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,5 +66,3 @@ struct stats_mean stats_mean_of(const int64_t *values, size_t count);
 
 /* Returns the median of an array, with the same rounding. Sorts the array in place. */
 int64_t stats_median_of(int64_t *values, size_t count);
-
-#endif

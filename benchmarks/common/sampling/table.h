@@ -2,8 +2,7 @@
  * table - prints the table of results of a benchmark that has none of its own, on stdout: one row per point, when it is
  * measured. It is for people; no program parses it.
  */
-#ifndef CAMPAIGN_TABLE_H
-#define CAMPAIGN_TABLE_H
+#pragma once
 
 #include "sampler.h"
 
@@ -15,5 +14,3 @@ void table_print_row(const struct sampler_kind *kind, void *context, const struc
 
 /* Prints the last line: the share of the wall time that went into valid repetitions. */
 void table_print_end(double measured_seconds, double wall_seconds);
-
-#endif

@@ -9,8 +9,7 @@
  * the one before it ended. Each block numbers the things but the first anew, by chance, from three things on: the same
  * on all ranks and in all runs. No MPI.
  */
-#ifndef CAMPAIGN_TURNS_H
-#define CAMPAIGN_TURNS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ size_t turns_at(size_t things, uint64_t repetition, size_t turn);
 
 /* Returns the whole order as a decimal number, which numbers the things from 1: 132 if the second is the last. */
 int64_t turns_order(size_t things, uint64_t repetition);
-
-#endif

@@ -6,12 +6,9 @@
  * tree whose leaves leave late; with this barrier no rank leaves later than one message after the last rank came. Ranks
  * start from it where there is no common clock.
  */
-#ifndef CAMPAIGN_BARRIER_H
-#define CAMPAIGN_BARRIER_H
+#pragma once
 
 #include <mpi.h>
 
 /* Collective over comm. Returns when all ranks have called it. MPI errors end the group. */
 void barrier_disseminate(MPI_Comm comm);
-
-#endif

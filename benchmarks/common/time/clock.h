@@ -18,8 +18,7 @@
  *
  * Times are int64_t in ns. A "local" time is timer_now_ns of this process, a "global" time is that of rank 0's clock.
  */
-#ifndef CAMPAIGN_CLOCK_H
-#define CAMPAIGN_CLOCK_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -108,5 +107,3 @@ int64_t clock_interpolate(const clock_model *model, int64_t local);
 
 /* Converts a global time to this rank's local time. */
 int64_t clock_to_local(const clock_model *model, int64_t global);
-
-#endif

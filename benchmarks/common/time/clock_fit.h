@@ -12,8 +12,7 @@
  * baseline of CLOCK_FIT_BASELINE_NS there is no slope: over a short baseline it would amplify the errors of its ends
  * (Denis 2022, section 4.2).
  */
-#ifndef CAMPAIGN_CLOCK_FIT_H
-#define CAMPAIGN_CLOCK_FIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ double clock_fit_interpolate(const struct clock_fit *fit, int64_t local);
  * the error of the line's offset, and 10 us. A measurement beyond it is a step of the clock.
  */
 double clock_fit_excess(const struct clock_fit *fit, struct clock_point point);
-
-#endif

@@ -6,8 +6,7 @@
  * own (as in IEEE 1588). A process tells its card to those that will ask it, by any other way; each of them finds out
  * which address on the card answers, and soonest. All times are local times (timer_now_ns), in ns.
  */
-#ifndef CAMPAIGN_ECHO_H
-#define CAMPAIGN_ECHO_H
+#pragma once
 
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -63,5 +62,3 @@ int64_t echo_answer(echo *own, const struct echo_question *question);
 
 /* Tells the one that asked when the question came and the answer left. */
 void echo_follow_up(echo *own, const struct echo_question *question, int64_t reached, int64_t answered);
-
-#endif

@@ -4,8 +4,7 @@
  * Communicators return their errors (MPI_ERRORS_RETURN). Where a call returns one, MPI_CHECK prints a line that names
  * the rank, the call, its place in the source and the library's own text, and ends the group with MPI_Abort.
  */
-#ifndef CAMPAIGN_FAIL_MPI_H
-#define CAMPAIGN_FAIL_MPI_H
+#pragma once
 
 #include <mpi.h>
 
@@ -15,5 +14,3 @@
 void fail_mpi_setup(const char *program, int rank);
 
 void fail_mpi_check(int code, const char *call, const char *file, int line);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * group - forms communicators of ranks that have a text in common (their node, their clock), and agrees on an error.
  */
-#ifndef CAMPAIGN_GROUP_H
-#define CAMPAIGN_GROUP_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -20,5 +19,3 @@ bool group_share_error(char *error, size_t error_size);
 
 /* Collective over MPI_COMM_WORLD: returns the sum of all ranks' faults. text becomes as of group_share_error. */
 int64_t group_share_faults(int64_t faults, char *text, size_t text_size);
-
-#endif

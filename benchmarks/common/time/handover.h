@@ -5,8 +5,7 @@
  * change within a second, because the host decides which of its cores runs a virtual one. Times in which ranks exchange
  * data are comparable only while it stays the same.
  */
-#ifndef CAMPAIGN_HANDOVER_H
-#define CAMPAIGN_HANDOVER_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -36,5 +35,3 @@ struct handover_range {
 
 /* Collective likewise: times a hand-over, and notes it. first: it is the first of its repetition. */
 void handover_note(handover *h, bool first, struct handover_range *range);
-
-#endif

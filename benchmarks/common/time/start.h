@@ -17,8 +17,7 @@
  * idle while computation alone is timed. With a settling time nothing is sent for that long before every start, so that
  * all timed parts find the network in the same state. At a barrier there is no settling time.
  */
-#ifndef CAMPAIGN_START_H
-#define CAMPAIGN_START_H
+#pragma once
 
 #include "clock.h"
 
@@ -78,5 +77,3 @@ void start_spoil(start_line *line);
  * repetition: take the largest over ranks, then call start_forget. */
 enum start_fate start_fate_of(const start_line *line);
 void start_forget(start_line *line);
-
-#endif

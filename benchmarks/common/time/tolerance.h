@@ -5,8 +5,7 @@
  * for. On an oversubscribed machine a spinning rank is descheduled most of the time; with a fixed tolerance no start
  * would ever count there.
  */
-#ifndef CAMPAIGN_TOLERANCE_H
-#define CAMPAIGN_TOLERANCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ void tolerance_begin(struct tolerance *t, int64_t least_ns);
 /* Learns from a start that was ready before its deadline; exceeded: it left the spin later than the tolerance allows.
  */
 void tolerance_learn(struct tolerance *t, bool exceeded);
-
-#endif

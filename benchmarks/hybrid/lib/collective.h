@@ -2,8 +2,7 @@
  * collective - the course of every collective: the node's part before the leaders meet, the leaders' call, the node's
  * part after it. A new collective is a new table entry.
  */
-#ifndef HYBRID_COLLECTIVE_H
-#define HYBRID_COLLECTIVE_H
+#pragma once
 
 #include "memory.h"
 #include "steps.h"
@@ -49,5 +48,3 @@ int collective_run(hybrid_memory *m, const struct call *call);
 
 /* Begins it; hybrid_wait ends it. */
 int collective_start(hybrid_memory *m, const struct call *call);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * comm - what the library keeps of a hybrid_comm.
  */
-#ifndef HYBRID_COMM_H
-#define HYBRID_COMM_H
+#pragma once
 
 #include "flags.h"
 #include "hybrid_collectives.h"
@@ -37,5 +36,3 @@ struct flags_waiting comm_waiting(hybrid_comm *comm);
 
 /* Collective: returns the first rank's error that is not MPI_SUCCESS, on all ranks, with its line. */
 int comm_share_error(MPI_Comm comm, int code);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * error - the one line about the last error of this process (hybrid_last_error), and which handles exist.
  */
-#ifndef HYBRID_ERROR_H
-#define HYBRID_ERROR_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -35,5 +34,3 @@ int error_of_mpi(int code, const char *call);
 bool handle_add(const void *handle);
 bool handle_exists(const void *handle);
 void handle_remove(const void *handle);
-
-#endif

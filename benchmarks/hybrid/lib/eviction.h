@@ -4,8 +4,7 @@
  * Before a rank can write a line again that others have read, it must take the line out of their caches. Between cores
  * that share no cache this can take longer than a way through memory. So a reader can evict what it has read.
  */
-#ifndef HYBRID_EVICTION_H
-#define HYBRID_EVICTION_H
+#pragma once
 
 #include "memory_state.h"
 
@@ -17,5 +16,3 @@ void eviction_of(const hybrid_memory *m, const void *begin, size_t bytes);
 
 /* The same of the last result, without what this rank has written. */
 void eviction_of_result(const hybrid_memory *m);
-
-#endif

@@ -5,8 +5,7 @@
  * number has a cache line of its own, or rather two, because processors fetch lines in pairs. A store releases and a
  * load acquires, so that what was written before a store is seen after the load.
  */
-#ifndef HYBRID_FLAGS_H
-#define HYBRID_FLAGS_H
+#pragma once
 
 #include <stdalign.h>
 #include <stdatomic.h>
@@ -81,5 +80,3 @@ void note_write(struct note_line *own, uint64_t number, const void *bytes, size_
 
 /* Waits for a rank's note with this number, and copies it. Returns as flag_wait. */
 int note_read(struct note_line *from, uint64_t number, void *bytes, size_t size, const struct flags_waiting *waiting);
-
-#endif

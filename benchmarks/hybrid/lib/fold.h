@@ -1,8 +1,7 @@
 /*
  * fold - reduces rows of a node's memory in their order: row 0 op (row 1 op (... op the last row)).
  */
-#ifndef HYBRID_FOLD_H
-#define HYBRID_FOLD_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -21,5 +20,3 @@ struct fold {
 /* Reduces the elements begin ... end - 1 of all rows into the same elements of result, which may be one of the rows
  * unless `apart`. Returns an MPI error code. */
 int fold_rows(const struct fold *fold, size_t begin, size_t end, char *result);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * gather - the parameters of an allgather: the blocks of all ranks, and what the leaders exchange.
  */
-#ifndef HYBRID_GATHER_H
-#define HYBRID_GATHER_H
+#pragma once
 
 #include "comm.h"
 
@@ -29,5 +28,3 @@ size_t gather_displacement(const hybrid_gather *g, int rank);
 
 /* Makes the parameters of blocks of the same size, one after the other. Local to each node. */
 int gather_create_uniform(hybrid_comm *comm, size_t count, hybrid_gather **gather);
-
-#endif

@@ -3,8 +3,7 @@
  * makes the pages of a buffer inaccessible, readable or writable by phase, and the ranks of a node compare what they
  * have named and called. In hybrid_collectives the functions do nothing.
  */
-#ifndef HYBRID_GUARD_H
-#define HYBRID_GUARD_H
+#pragma once
 
 #include "memory_state.h"
 
@@ -64,7 +63,5 @@ static inline int guard_compare(hybrid_memory *m, const struct call *call, const
     (void)call;
     return code;
 }
-
-#endif
 
 #endif

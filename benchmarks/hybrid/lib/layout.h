@@ -4,8 +4,7 @@
  * Where the ranks of each node are consecutive, only the first rank of each node is kept, and a rank is translated by a
  * binary search. Otherwise, or on request, there is a table of all ranks (Zhou et al. 2020, section 4.3).
  */
-#ifndef HYBRID_LAYOUT_H
-#define HYBRID_LAYOUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ void layout_translate(const layout *l, int rank, int *node, int *node_rank);
 /* The number of ranks of a node, and the rank of one of them. */
 int layout_node_ranks(const layout *l, int node);
 int layout_rank(const layout *l, int node, int node_rank);
-
-#endif

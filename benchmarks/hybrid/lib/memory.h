@@ -1,8 +1,7 @@
 /*
  * memory - the window, the buffers and the phases of a hybrid_memory.
  */
-#ifndef HYBRID_MEMORY_H
-#define HYBRID_MEMORY_H
+#pragma once
 
 #include "memory_state.h"
 
@@ -17,5 +16,3 @@ int memory_has(const hybrid_memory *m, size_t bytes);
  * changes or the unit, which is the same on all of them, grows.
  */
 int memory_stage(hybrid_memory *m, const struct collective *kind, size_t unit, size_t bytes);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * memory_state - what the library keeps of a hybrid_memory, and of the call that is going on.
  */
-#ifndef HYBRID_MEMORY_STATE_H
-#define HYBRID_MEMORY_STATE_H
+#pragma once
 
 #include "comm.h"
 
@@ -71,5 +70,3 @@ static inline char *memory_buffer(const hybrid_memory *m) {
 static inline size_t memory_stride(size_t bytes) {
     return (bytes + FLAGS_LINE - 1) / FLAGS_LINE * FLAGS_LINE;
 }
-
-#endif

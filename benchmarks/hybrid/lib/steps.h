@@ -1,8 +1,7 @@
 /*
  * steps - where the ranks of a node wait for each other. All of them take the same steps.
  */
-#ifndef HYBRID_STEPS_H
-#define HYBRID_STEPS_H
+#pragma once
 
 #include "error.h"
 #include "memory_state.h"
@@ -48,5 +47,3 @@ int step_wait_for(hybrid_memory *m, int from);
 /* The leader lets all ranks go on. Returns the rank's own status; on the others the leader's, where that is an error: a
  * leader's error is for ever. */
 int step_release(hybrid_memory *m, int status);
-
-#endif

@@ -7,16 +7,17 @@ import pandas as pd
 
 from postprocess.drawing.columns import first_of
 from postprocess.drawing.matrix import CANNOT_TELL, Cell, Word
-from postprocess.drawing.text import duration, percent
+from postprocess.drawing.text import percent
 from postprocess.families import axes
 from postprocess.families.cpu_overhead.axes import AXES
 from postprocess.families.cpu_overhead.claims import LEAST_CHANGE, average, compared, judged
 from postprocess.families.cpu_overhead.record import BLOCKING
 from postprocess.families.matrix_rows import rows_in
 from postprocess.families.sampled_table import estimate_of, same_case
+from postprocess.statistics.metrics import ratio_estimate
 
 IDLE = "the share of a blocking call that the CPU is idle"
-OVERHEAD = "o: the CPU time of a message at each end"
+OVERHEAD = "o / L: the CPU time of a message at each end over its time in the network"
 LEAVES = Word("leaves idle", "good", "leaves {} of a CPU idle", "leave {} of a CPU idle")
 TAKES = Word("takes all", "bad", "takes all of the CPU", "take all of the CPU")
 LESS = Word("network longer", "even", "takes the network longer than a CPU", "take the network longer than a CPU")
@@ -59,10 +60,10 @@ def _of_messages(messages: pd.DataFrame) -> Iterator[Cell]:
             place(row),
             str(pair).replace("_", " "),
             known if is_time else CANNOT_TELL,
-            overhead.numbers,
+            ratio_estimate(overhead, latency).numbers,
             counted=int(row["launches_reliable"]),
             points=int(row["launches"]),
-            words=duration,
+            unit=" x",
             measure=OVERHEAD,
             noun="pair",
             why="the intervals of o and L touch" if is_time else "L is below 0 or not known",

@@ -109,13 +109,17 @@ def message_words(row: Mapping[Any, Any]) -> str:
 
 
 def sentences(table: pd.DataFrame) -> Iterator[str]:
-    """For each case how many guidelines hold, the largest violation, and what the control says."""
+    """For each case how many guidelines hold, the largest violation, what the control says, and how many points do not
+    count."""
     points = judged(table)
     worst = violations(table)
-    for key, rows in points.groupby(_KEYS, sort=False, dropna=False):
-        own = worst[(worst[_KEYS] == list(key)).all(axis=1)]
-        first = rows_of(rows.head(1))[0]
-        yield f"{case_words(AXES, first)}: {_counts(rows)}{_worst(own)}{_control(rows)}"
+    for key, every in table.groupby(_KEYS, sort=False, dropna=False):
+        rows, own = (one[(one[_KEYS] == list(key)).all(axis=1)] for one in (points, worst))
+        first = rows_of(every.head(1))[0]
+        told = f"{_counts(rows)}{_worst(own)}{_control(rows)}" if len(rows) else "no point counts"
+        unsound = every.groupby([GUIDELINE.name, MESSAGE_BYTES.name]).ngroups - len(rows) if len(rows) else 0
+        left = f"; {plural(unsound, 'more point')} {'does' if unsound == 1 else 'do'} not count" if unsound else ""
+        yield f"{case_words(AXES, first)}: {told}{left}"
 
 
 _WORDS: Mapping[str, str] = {VIOLATED: "violated", HOLDS: "hold", UNTOLD: "cannot be told"}

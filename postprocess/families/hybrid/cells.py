@@ -3,7 +3,7 @@
 import pandas as pd
 
 from postprocess.drawing.columns import first_of, rows_of
-from postprocess.drawing.matrix import CANNOT_TELL, Cell, Word
+from postprocess.drawing.matrix import CANNOT_TELL, UNKNOWN, Cell, Word
 from postprocess.families.hybrid.claims import HOLDS, MISSED, cases, of_claims, short_words
 from postprocess.families.matrix_rows import rows_in
 
@@ -21,12 +21,16 @@ def cells_of(table: pd.DataFrame) -> list[Cell]:
     for points in cases(table):
         every, where = rows_of(points), place(first_of(points))
         for one in of_claims("", every):
+            word = WORDS.get(one["verdict"], CANNOT_TELL)
+            ratio = (one["ratio"], one["ratio_ci95_low"], one["ratio_ci95_high"])
+            # What lacks other points would have a number that seems to tell it.
+            is_told = word != CANNOT_TELL or ratio[1] <= 1 <= ratio[2]
             found.append(
                 Cell(
                     where,
                     column=f"{one['operation']}, {one['kind']}",
-                    word=WORDS.get(one["verdict"], CANNOT_TELL),
-                    estimate=(one["ratio"], one["ratio_ci95_low"], one["ratio_ci95_high"]),
+                    word=word,
+                    estimate=ratio if is_told else UNKNOWN,
                     counted=one["counted"],
                     points=one["points"],
                     unit=" x",

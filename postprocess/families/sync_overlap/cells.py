@@ -15,7 +15,7 @@ from postprocess.families.sampled_table import estimate_of
 from postprocess.families.sync_overlap.verdict import over_launches
 from postprocess.statistics.late_receiver import FULL, INCOMPLETE, NONE
 
-MEASURE = "how long after the sender's MPI_Wait the receive ends (below 0: before it)"
+MEASURE = "how long before (early) or after (late) the sender's MPI_Wait the receive ends"
 WORDS = {
     FULL: Word("full overlap", "good", "overlaps fully", "overlap fully"),
     INCOMPLETE: Word("incomplete", "even", "overlaps incompletely", "overlap incompletely"),
@@ -60,15 +60,18 @@ def _messages(table: pd.DataFrame) -> list[Cell]:
     for row in rows_of(over_launches(asked)):
         words = WORDS if axes.SEND.is_usual(row[axes.SEND.name]) else _CONTROL | {INCOMPLETE: _CONTROL[FULL]}
         reasons = row["unreliable_reasons"]
+        value, low, high = estimate_of(row, "t_after_wait_ns").numbers
+        is_early = value < 0
         found.append(
             Cell(
                 place(row),
                 column=size(row["message_bytes"]),
                 word=words.get(row["outcome"], CANNOT_TELL) if row["reliable"] else CANNOT_TELL,
-                estimate=estimate_of(row, "t_after_wait_ns").numbers,
+                estimate=(-value, -high, -low) if is_early else (value, low, high),
                 counted=int(row["reliable"]),
                 points=1,
                 words=duration,
+                unit=" early" if is_early else " late",
                 measure=MEASURE,
                 noun="message size",
                 why=reasons[0].partition(" (")[0] if reasons else "the outcome is not clear",

@@ -153,10 +153,24 @@ def _of_pairs(rows: pd.DataFrame, message_bytes: int, alarms: float) -> Iterator
 
 
 def _names(cause: Cause, pairs: pd.DataFrame, hosts: pd.Index[Any], switches: pd.Index[Any]) -> tuple[str, ...]:
+    if cause.kind == SWITCH and len(switches) == 2:  # each pair across takes both uplinks
+        return (" or ".join(map(str, switches)),)
     if cause.kind == PATH:
         row = pairs.iloc[cause.number]
         return str(row["first"]), str(row["second"])
     return (str((switches if cause.kind == SWITCH else hosts)[cause.number]),)
+
+
+def _untold(case: Case) -> str:
+    """The parts of which nothing counts, and why no switch is judged where some are known."""
+    parts = {ALONE: "nodes alone", PAIR: "pairs"}
+    nothing = [parts[part] for part in case.measured if part not in set(case.rows["part"])]
+    hosts = case.rows.groupby("host")["switch"].first()
+    without = hosts.index[hosts == ""]
+    told = [f"nothing can be told of {' and '.join(nothing)}"] * bool(nothing)
+    if 0 < len(without) < len(hosts):
+        told.append(f"switches are not judged: that of {few([clean(name) for name in without], 3)} is not known")
+    return "".join(f"; {one}" for one in told)
 
 
 def sentences(table: pd.DataFrame) -> Iterator[str]:
@@ -168,5 +182,5 @@ def sentences(table: pd.DataFrame) -> Iterator[str]:
         else:
             named = few([fault.words for fault in case.faults], MOST_NAMED, ", and {} more")
             what = named or "none is slower than the others"
-            told = f"of {plural(case.nodes, 'node')}, {likely(case.launches)}{what}"
+            told = f"of {plural(case.nodes, 'node')}, {likely(case.launches)}{what}{_untold(case)}"
         yield f"{case_words(AXES, case.row)}: {told}{doubt}"
