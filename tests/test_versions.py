@@ -13,7 +13,7 @@ from postprocess.records.reading import load_header
 from postprocess.verdicts import versions
 from postprocess.verdicts.compare import FASTER, SLOWER
 from tests.archives import archived, name_of
-from tests.support import Command
+from tests.support import Command, refused
 
 RELEASES = ("mpich@3.4.3", "mpich@4.3.2", "mpich@5.0.2", "mpich@10.0.1", "mpich@10.0.2", "mpich@11.0.0")
 SLOWER_BY = {"mpich@4.3.2": 1.2, "mpich@5.0.2": 1.2, "openmpi@5.0.11": 1.5}
@@ -39,6 +39,15 @@ def test_a_step_is_between_the_releases_where_it_was_planted(run: RunFolder, ins
         assert case["steps"][0]["ci95"][0] < 1.2 < case["steps"][0]["ci95"][1]
         for one in case["values"].values():
             assert 0.9 * one["value"] < one["ci95"][0] < one["value"] < one["ci95"][1] < 1.1 * one["value"]
+
+
+def test_cases_are_chosen_by_words_of_their_names(run: RunFolder, inside: Command) -> None:
+    asked = ("versions", "mpich", str(run.path), "--metric", "t_measured_ns", "--json")
+    every = [case["case"] for case in json.loads(inside(*asked).stdout)["cases"]]
+    words = " ".join(every[0][:-1])  # without the metric
+    chosen = [case["case"] for case in json.loads(inside(*asked, "--case", words).stdout)["cases"]]
+    assert chosen == every[:1] and len(every) > 1
+    refused(inside(*asked, "--case", "nonsense"), "name of no case")
 
 
 def test_each_case_is_told_with_every_release_in_order_within_the_window(run: RunFolder, tmp_path: Path) -> None:

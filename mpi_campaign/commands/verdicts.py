@@ -146,6 +146,7 @@ def findings(
 @click.argument("library")
 @click.argument("runs", nargs=-1)
 @click.option("--since", default="", metavar="VERSION", help="Releases from this one on.")
+@click.option("--case", "words", default="", metavar="WORDS", help="Cases with these words in their names.")
 @click.option("--new", is_flag=True, help="Measure the newest release, if no run has it yet, beside the one before it.")
 @metrics_option
 @click.option("--all", "every", is_flag=True, help="Every case, not only those with a step.")
@@ -159,6 +160,7 @@ def versions(
     library: str,
     runs: tuple[str, ...],
     since: str,
+    words: str,
     metrics: tuple[str, ...],
     output: Path,
     html: Path | None,
@@ -180,8 +182,8 @@ def versions(
         from mpi_campaign.running import judged  # noqa: PLC0415
         from mpi_campaign.verdicts import judging  # noqa: PLC0415
 
-        words = ["./campaign", *sys.argv[1:]]
-        folder = judged.newest(library, tuple(comparing.metrics(metrics)), output.resolve(), words)
+        typed = ["./campaign", *sys.argv[1:]]
+        folder = judged.newest(library, tuple(comparing.metrics(metrics)), output.resolve(), typed)
         if folder is None:
             print(f"{library}: no newer release than those that runs have was measured")
             return EXIT_GOOD
@@ -189,7 +191,7 @@ def versions(
     folders = [run_folders.readable(run, output.resolve()) for run in runs or ("last",)]
     form = "json" if as_json else "all" if every else ""
     files = {kind: path for kind, path in (("html", html), ("markdown", markdown)) if path is not None}
-    return versioning.run(library, folders, since, metrics, files, form=form)
+    return versioning.run(library, folders, since, metrics, files, form=form, words=words)
 
 
 @click.command()

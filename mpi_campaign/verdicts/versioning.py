@@ -10,6 +10,9 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
+
 from mpi_campaign.archive import earlier_launches, run_folders, window
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import EXIT_GOOD, CampaignError
@@ -26,14 +29,15 @@ from mpi_campaign.verdicts.comparing import (
     write,
 )
 from mpi_campaign.verdicts.sides import Side
+from postprocess.drawing.text import clean, shortened
 from postprocess.records.fields import RecordError
 from postprocess.records.header import Header
 from postprocess.records.reading import load_header
 from postprocess.records.run import cases_of, is_as_asked
 from postprocess.records.storage import record_files
 from postprocess.verdicts import versions
-from postprocess.verdicts.compare import CELL, KEY, over_all
-from postprocess.verdicts.compare_text import Pairs, sides_of
+from postprocess.verdicts.compare import CELL, KEY, group_columns, over_all
+from postprocess.verdicts.compare_text import Pairs, names_of, sides_of
 from postprocess.verdicts.launches import numbered, with_keys
 from postprocess.verdicts.verdict_page import render
 
@@ -49,26 +53,29 @@ def run(
     files: Mapping[str, Path],
     *,
     form: str,
+    words: str = "",
 ) -> int:
     """Print the releases side by side, and write them as a page. Raises CampaignError.
 
     files: paths by form, `markdown` and `html`.  form: json, all (every case), or empty: the cases with a step.
+    words: of the names of the cases that count; empty: all do.
     """
-    measured = _measured(runs)
+    measured = [(case, why) for case, why in _measured(runs) if _is_named(case.label, words)]
     releases = _of_library((case.toolchain for case, _ in measured), library, since)
     failures = _failures(measured, releases)
     failed = versions.failure_words(failures, releases)
-    pairs = _steps(library, list(dict.fromkeys(runs)), since, metrics(chosen), failed)
+    pairs = _steps(library, list(dict.fromkeys(runs)), since, metrics(chosen), failed, words)
     own = _own_changes(runs, pairs)
     named = [folder.run for folder in dict.fromkeys(runs)]
     view = partial(versions.view, library, pairs, own, ", ".join(named), failed)
     if "html" in files:
         write(files["html"], render(view()))
     if "markdown" in files:
-        options = [*(["--since", since] if since else []), *(word for one in chosen for word in ("--metric", one))]
-        words = shlex.join(["./campaign", "versions", library, *named, *options, "--markdown", files["markdown"].name])
+        options = [*(word for one in chosen for word in ("--metric", one))]
+        options += [word for name, text in (("--since", since), ("--case", words)) if text for word in (name, text)]
+        typed = shlex.join(["./campaign", "versions", library, *named, *options, "--markdown", files["markdown"].name])
         where = where_made([run_folders.read_manifest(folder) for folder in dict.fromkeys(runs)])
-        write(files["markdown"], versions.markdown(view(), words, where))
+        write(files["markdown"], versions.markdown(view(), typed, where))
     if form == "json":
         print(versions.as_json(library, pairs, own, named, failures))
     else:
@@ -126,12 +133,18 @@ def _own_changes(runs: Sequence[RunFolder], pairs: Pairs) -> dict[str, list[str]
 
 
 def _steps(
-    library: str, runs: Sequence[RunFolder], since: str, chosen: Sequence[str], failed: Sequence[str] = ()
+    library: str,
+    runs: Sequence[RunFolder],
+    since: str,
+    chosen: Sequence[str],
+    failed: Sequence[str] = (),
+    words: str = "",
 ) -> Pairs:
     """Each release compared with the one before it; the false-discovery rate is that of all steps together.  failed:
-    lines about what failed."""
+    lines about what failed.  words: of the names of the cases that count."""
     table, problems = sides.launches_of(runs)
     complain(problems)
+    table = _having(table, words) if words else table
     there = sorted(table["toolchain"].unique()) if len(table) else []
     names = _of_library(there, library, since)
     if len(names) < 2:
@@ -155,6 +168,24 @@ def _steps(
     earlier = earlier_launches.of(systems.pop(), runs[0].root, runs[0].run) if len(systems) == 1 else None
     pairs = compared_at_once(_pairs(found), chosen, earlier=earlier, of_maps=of_maps)
     return dict(zip(pairs, over_all(list(pairs.values())), strict=True))
+
+
+def _having(table: pd.DataFrame, words: str) -> pd.DataFrame:
+    """The launches of the cases with all of these words in their names. Raises CampaignError where there is none."""
+    number, groups = numbered(table, group_columns(table))
+    names = [" ".join(names_of(group)) for group in groups.to_dict("records")]
+    is_named = np.array([_is_named(name, words) for name in names], dtype=bool)
+    if not is_named.any():
+        there = shortened(dict.fromkeys(name.partition(" ")[2] for name in names))
+        raise CampaignError(f"--case '{clean(words)}' is the name of no case; there are: {'; '.join(there)}")
+    chosen: pd.DataFrame = table[is_named[number]]
+    return chosen
+
+
+def _is_named(name: str, words: str) -> bool:
+    """Whether the name of a case has all of the words. Of `wire:2gbit` the first part is enough."""
+    there = {part for text in re.split(r"[\s,]+", name) for part in (text, text.partition(":")[0])}
+    return set(re.split(r"[\s,]+", words.strip())) <= there | {""}
 
 
 def _pairs(found: Mapping[str, Found]) -> dict[tuple[str, str], tuple[Found, Found]]:
