@@ -24,7 +24,7 @@ from mpi_campaign.running import case_results
 from mpi_campaign.running.reframe_session import Outcome
 from mpi_campaign.systems import known_systems, new_system
 from mpi_campaign.this_machine import machine
-from mpi_campaign.toolchains import builds, peers
+from mpi_campaign.toolchains import builds, peers, resolving
 from mpi_campaign.toolchains.spack import environment, installed, matrix, provider, tool
 from mpi_campaign.toolchains.spack.build import Build
 from mpi_campaign.toolchains.spack.matrix import Line, Matrix
@@ -593,6 +593,23 @@ def test_the_spack_that_setup_was_told_of_comes_first(alone: Path, monkeypatch: 
     assert tool.find().version == "1.2.0"
     tool.remember(spack=fake_spack(alone / "mine", "echo '1.1.0 (abc)'"), packages=None)
     assert (tool.find().version, tool.find().executable) == ("1.1.0", alone / "mine" / "bin" / "spack")
+
+
+def test_a_range_is_every_version_that_spack_knows(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = """case "$*" in
+*--version*) echo 1.1.0;;
+*"versions --safe intel-oneapi-mpi"*) printf '  %s\\n' develop 2021.15.0 2021.14.1 2021.14.0;;
+*) echo "==> Error: no such package" >&2; exit 1;;
+esac"""
+    monkeypatch.setenv("SPACK_ROOT", str(fake_spack(alone / "spack", script)))
+    both = ["intel@2021.14.0", "intel@2021.14.1"]
+    assert resolving.expanded_by_spack("intel@:2021.14", print) == both
+    assert resolving.expanded_by_spack("intel@:2021.14 ^libfabric@1.22", print) == [
+        f"{o} ^libfabric@1.22" for o in both
+    ]
+    assert resolving.expanded_by_spack("mpich@4.3+vci", print) == ["mpich@4.3+vci"]
+    with pytest.raises(CampaignError, match="no such package"):
+        resolving.expanded_by_spack("mpich@*", print)
 
 
 def test_nothing_of_the_users_spack_reaches_ours(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -215,15 +215,7 @@ class Campaign:
     def _resolve(self) -> list[Toolchain]:
         options = self.options
         if options.provider == "spack":
-            began = time.monotonic()
-            beside = peers.packages_of(list(benchmarks_of(options)))
-            return resolving.resolve_spack(
-                options.toolchains,
-                options.system,
-                beside,
-                self.say,
-                lambda: self.progress.status(f"      concretizing, {duration(time.monotonic() - began)}"),
-            )
+            return self._concretized()
         resolved: dict[str, Toolchain] = {}  # by environment: `mpich@5.0` and `mpich@5.0.2` may be the same one
         names: list[str] = []
         asked = options.toolchains or suites.SUITES[options.suite].toolchains
@@ -245,6 +237,36 @@ class Campaign:
         self.say(*self._skipped())
         self.options = replace(options, toolchains=tuple(dict.fromkeys(names)))
         return list(resolved.values())
+
+    def _concretized(self) -> list[Toolchain]:
+        """The toolchains that Spack makes. One of a range that it cannot make is skipped. Raises CampaignError."""
+        asked = self.options.toolchains
+        names = [one for each in asked for one in resolving.expanded_by_spack(each, self.say)]
+        beside = peers.packages_of(list(benchmarks_of(self.options)))
+        began = time.monotonic()
+
+        def concretized(*some: str) -> list[Toolchain]:
+            return resolving.resolve_spack(
+                some,
+                self.options.system,
+                beside,
+                self.say,
+                lambda: self.progress.status(f"      concretizing, {duration(time.monotonic() - began)}"),
+            )
+
+        if len(names) == len(asked):
+            return concretized(*names)
+        found = []
+        for name in names:
+            try:
+                found += concretized(name)
+            except CampaignError as error:
+                self.not_had[name] = error
+        if not found:
+            raise next(iter(self.not_had.values()))
+        self.say(*self._skipped())
+        self.options = replace(self.options, toolchains=tuple(name for name in names if name not in self.not_had))
+        return found
 
     def _check_networks(self, plan: Plan) -> None:
         """Refuse to go on with a run over other networks than it was begun over. Raises CampaignError."""

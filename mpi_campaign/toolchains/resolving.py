@@ -29,7 +29,7 @@ from mpi_campaign.children import asking, environ, packages
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import registry
 from mpi_campaign.libraries.identity import wrong_launcher
-from mpi_campaign.libraries.versions import is_final, numbers, order
+from mpi_campaign.libraries.versions import NEWER_THAN_ALL, is_final, numbers, order
 from mpi_campaign.processes import locks
 from mpi_campaign.toolchains.spack.build import Build
 
@@ -128,26 +128,44 @@ def parse(text: str) -> Spec:
     return Spec(name, version, Path(prefix).expanduser().resolve() if equals else None)
 
 
-def expanded(text: str, say: Callable[[str], None]) -> list[str]:
+def expanded(
+    text: str, say: Callable[[str], None], released: Callable[[str], tuple[list[str], bool]] | None = None
+) -> list[str]:
     """NAME@VERSION of each release in a range, ascending; a text that is no range stands for itself.
 
     Of releases that differ in what follows their numbers, such as 5.0.1.post1, it is the last.  say: is told where they
-    are only those that were fetched earlier.  Raises CampaignError where there is none.
+    are only those that were fetched earlier.  released: as `_released`, whose releases are usual.  Raises CampaignError
+    where there is none.
     """
     if (match := RANGE.fullmatch(text)) is None:
         return [text]
     family, low, high = match["name"], *(numbers(match[end]) if match[end] else () for end in ("low", "high"))
-    if family not in WHEELS:
-        raise CampaignError(f"toolchain '{text}': ranges are of wheels, of {', '.join(WHEELS)}")
-    released, is_listed = _released(family)
+    if released is None and family not in WHEELS:
+        raise CampaignError(f"toolchain '{text}': ranges are of wheels, of {', '.join(WHEELS)}, or of --provider spack")
+    listed, is_listed = (released or _released)(family)
     if not is_listed:
         say(f"{text}: no package registry answers, so these are the releases that were fetched earlier")
-    final = [version for version in released if is_final(version) and numbers(version) > (0, 0, 0)]
+    final = [version for version in listed if is_final(version) and (0, 0, 0) < numbers(version) < (NEWER_THAN_ALL,)]
     last = {numbers(version): version for version in reversed(final)}
     chosen = [last[one] for one in sorted(last) if low <= one and (not high or one[: len(high)] <= high)]
     if not chosen:
         raise CampaignError(f"toolchain '{text}': no release is in it; there are: {', '.join(final) or 'none'}")
     return [f"{family}@{version}" for version in chosen]
+
+
+def expanded_by_spack(text: str, say: Callable[[str], None]) -> list[str]:
+    """As `expanded`, of the versions that Spack knows; variants and dependencies behind a range are those of each."""
+    name, rest = re.fullmatch(r"([^\s^%~+]*)(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr] # always matches
+    return [f"{one}{rest}" for one in expanded(name, say, _known_to_spack)]
+
+
+def _known_to_spack(family: str) -> tuple[list[str], bool]:
+    from mpi_campaign.toolchains.spack import tool  # noqa: PLC0415
+
+    done = tool.find().call("versions", "--safe", registry.package_of_family(family))
+    if not done.good:
+        raise CampaignError(f"Spack lists no versions of {family}: {done.trouble or tool.complaint(done.text)}")
+    return done.stdout.split(), True
 
 
 def _released(family: str) -> tuple[list[str], bool]:
