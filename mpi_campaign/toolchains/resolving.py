@@ -162,10 +162,7 @@ def expanded_by_spack(text: str, say: Callable[[str], None]) -> list[str]:
 def _known_to_spack(family: str) -> tuple[list[str], bool]:
     from mpi_campaign.toolchains.spack import tool  # noqa: PLC0415
 
-    done = tool.find().call("versions", "--safe", registry.package_of_family(family))
-    if not done.good:
-        raise CampaignError(f"Spack lists no versions of {family}: {done.trouble or tool.complaint(done.text)}")
-    return done.stdout.split(), True
+    return tool.versions(registry.package_of_family(family)), True
 
 
 def _released(family: str) -> tuple[list[str], bool]:

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +61,19 @@ class Spack:
         """Platform and operating system of this machine, as Spack calls them; ("", "") where it does not say."""
         platform, _, rest = self.call("arch").stdout.strip().partition("-")
         return platform, rest.rpartition("-")[0]
+
+
+def versions(package: str) -> list[str]:
+    """The versions of a package that Spack knows, the newest first. Raises CampaignError."""
+    spack = find()
+    with tempfile.TemporaryDirectory() as scope:
+        if spack.packages is not None:
+            repositories = {"repos": {"builtin": str(spack.packages / BUILTIN)}}
+            Path(scope, "repos.yaml").write_text(json.dumps(repositories))
+        done = spack.call("-C", scope, "versions", "--safe", package)
+    if not done.good:
+        raise CampaignError(f"Spack lists no versions of {package}: {done.trouble or complaint(done.text)}")
+    return done.stdout.split()
 
 
 def is_there() -> bool:
