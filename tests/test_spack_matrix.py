@@ -24,7 +24,7 @@ from mpi_campaign.running import case_results
 from mpi_campaign.running.reframe_session import Outcome
 from mpi_campaign.systems import known_systems, new_system
 from mpi_campaign.this_machine import machine
-from mpi_campaign.toolchains import builds, peers, resolving
+from mpi_campaign.toolchains import builds, peers, resolving, series
 from mpi_campaign.toolchains.spack import environment, installed, matrix, provider, tool
 from mpi_campaign.toolchains.spack.build import Build
 from mpi_campaign.toolchains.spack.matrix import Line, Matrix
@@ -610,6 +610,16 @@ esac"""
     assert resolving.expanded_by_spack("mpich@4.3+vci", print) == ["mpich@4.3+vci"]
     with pytest.raises(CampaignError, match="no such package"):
         resolving.expanded_by_spack("mpich@*", print)
+    of = {
+        ("intel@2021.14.0", "intel@2021.15.0"): ("intel@2021.14.0", "intel@2021.14.1", "intel@2021.15.0"),
+        ("intel@2021.14.0^ucx@1.17", "intel@2021.14.0^ucx@1.18"): (
+            "intel@2021.14.0^ucx@1.17", "intel@2021.14.0^ucx@1.18",
+        ),
+    }  # fmt: skip
+    for words, names in of.items():
+        assert series.of_toolchains(words, "spack", print).names == names
+    with pytest.raises(CampaignError, match="the good one comes first"):
+        series.of_toolchains(("intel@2021.15.0", "intel@2021.14.0"), "spack", print)
 
 
 def test_nothing_of_the_users_spack_reaches_ours(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:

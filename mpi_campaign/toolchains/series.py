@@ -5,6 +5,7 @@ A revision is built by a command of the user's into a prefix under .campaign/rev
 
 import hashlib
 import os
+import re
 import shlex
 import shutil
 from collections.abc import Callable, Sequence
@@ -21,6 +22,7 @@ BUILT = STATE / "revisions"
 REVISION, PREFIX = "{revision}", "{prefix}"
 LETTERS = 12
 """Of the name of a revision: so many letters of its hash."""
+_OF_SPACK = re.compile(r"(?P<name>[\w-]+)@(?P<version>\d+(\.\d+)*)(?P<rest>.*)", re.DOTALL)
 BUILD_SECONDS = 6 * 3600.0
 DONE, FAILED = "is-built", "why-not"
 """Files in the folder of a build."""
@@ -36,14 +38,17 @@ class Series:
 
 
 def of_toolchains(words: Sequence[str], provider: str, say: Callable[[str], None]) -> Series:
-    """Toolchains as they are named; of two wheels of a library, all releases from the first to the second.
+    """Toolchains as they are named; of two releases of a library, as wheels or of Spack with the same variants and
+    dependencies, all releases from the first to the second.
 
     say: as of `resolving.expanded`.  Raises CampaignError where the words are no series.
     """
     if len(words) < 2 or len(set(words)) < len(words):
         raise CampaignError(f"{' '.join(words)}: name a good one and a bad one, and each of them once")
-    if len(words) > 2 or provider != "wheels":
+    if len(words) > 2:
         return Series(tuple(words))
+    if provider == "spack":
+        return _between_of_spack(words[0], words[1], say)
     good, bad = (resolving.existing(resolving.parse(text), say) for text in words)
     kinds = {(spec.family, spec.flavour) for spec in (good, bad)}
     if good.prefix or bad.prefix or len(kinds) > 1 or good.family not in resolving.WHEELS:
@@ -61,6 +66,20 @@ def of_toolchains(words: Sequence[str], provider: str, say: Callable[[str], None
         releases = []
     between = [f"{name}{good.flavour}" for name in releases if first < numbers(name.partition("@")[2]) < last]
     return Series((good.toolchain, *between, bad.toolchain))
+
+
+def _between_of_spack(good: str, bad: str, say: Callable[[str], None]) -> Series:
+    """The versions that Spack knows from one to another, where nothing but the version differs; else both as they are.
+    Raises CampaignError."""
+    one, other = map(_OF_SPACK.fullmatch, (good, bad))
+    if one is None or other is None or (one["name"], one["rest"]) != (other["name"], other["rest"]):
+        return Series((good, bad))
+    first, last = (numbers(end["version"]) for end in (one, other))
+    if first >= last:
+        raise CampaignError(f"{good} is not before {bad}: the good one comes first")
+    known = resolving.expanded_by_spack(f"{one['name']}@{one['version']}:{other['version']}{one['rest']}", say)
+    between = [name for name in known if first < numbers(name.partition("@")[2]) < last]
+    return Series((good, *between, bad))
 
 
 @dataclass(frozen=True)
