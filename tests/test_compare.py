@@ -142,17 +142,19 @@ def test_what_only_one_side_names_is_no_difference(root: Path, inside: Command) 
     assert {case["toolchain"] for case in found["only_in_a"]} == {"openmpi@4.1.8"}
 
 
-def test_what_was_measured_again_is_held_against_the_same_side(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("then_slow", [False, True])
+def test_two_libraries_that_were_measured_again_are_held_against_each_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], *, then_slow: bool
 ) -> None:
-    """The night of B, and what measured it again, have the library of A too."""
+    """Where the library of A is as slow the second time, it was the machine."""
     both = ("openmpi@5.0.10", "openmpi@5.0.11")
     for day in (1, 2, 3):
-        archived(tmp_path, name_of(day), toolchains=both, slower={both[1]: 1.5}, launches=6)
+        slower = {both[1]: 1.5} | ({both[0]: 1.5} if then_slow and day == 3 else {})
+        archived(tmp_path, name_of(day), toolchains=both, slower=slower, launches=6)
     words = (f"{name_of(1)},{both[0]}", f"{name_of(2)},{both[1]}")
     asked = comparing.ComparisonRequest(words, metrics=("t_measured_ns",), again=name_of(3))
-    assert comparing.run(asked, tmp_path, "", {}) == 1
-    assert "0 not confirmed" in capsys.readouterr().out
+    assert comparing.run(asked, tmp_path, "", {}) == (0 if then_slow else 1)
+    assert (", 0 confirmed" if then_slow else ", 0 not confirmed") in capsys.readouterr().out
 
 
 def test_more_than_two_sides_make_a_matrix(root: Path, tmp_path: Path, inside: Command) -> None:

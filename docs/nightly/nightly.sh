@@ -82,8 +82,7 @@ rm -f "$pages/index.html" "$pages/compare.html" "$pages/compare.xml" || exit 2
 # line that `campaign run` prints.
 scratch=$(mktemp -d) || exit 2
 trap 'rm -rf "$scratch"' EXIT
-compared=${NIGHTLY_PUBLIC:+$scratch}
-compared=${compared:-$pages}
+page=${NIGHTLY_PUBLIC:+$scratch/compare.html}
 mkfifo "$scratch/pipe" || exit 2
 tee "$scratch/said" <"$scratch/pipe" &
 step ./campaign run --system "$system" --output "$archive" "$@" >"$scratch/pipe"
@@ -113,13 +112,12 @@ if [ -e "$baseline" ]; then
 fi
 if [ -n "$side" ]; then
     step ./campaign compare "$side" "$run" --again "${NIGHTLY_AGAIN:-900}" --output "$archive" \
-        --html "$compared/compare.html" --junit "$compared/compare.xml"
+        --html "${page:-$pages/compare.html}" --junit "$pages/compare.xml"
 else
     echo "nightly: the first night: tomorrow's is compared with $run"
 fi
 # JUnit has a testcase without content for what is as good as before.
-if [ "$worst" = 0 ] && [ -e "$compared/compare.xml" ] &&
-    ! grep -q -e '<testcase[^>]*/>' -e '<failure' "$compared/compare.xml"; then
+if [ "$worst" = 0 ] && [ -e "$pages/compare.xml" ] && ! grep -q -e '<testcase[^>]*/>' -e '<failure' "$pages/compare.xml"; then
     undecided="nothing could be told against $than, "
     than=
 fi

@@ -66,9 +66,10 @@ def _run_of(words: str, root: Path) -> RunFolder:
 def libraries(asked: ComparisonRequest, options: Options, root: Path) -> tuple[str, ...]:
     """The libraries of two sides that name different ones: both are measured again, in turn. Empty where the sides do
     not. Raises CampaignError."""
-    names = [sides.parse(words, root).toolchain for words in asked.words]
-    if not all(names) or len(set(names)) == 1:
+    parsed = [sides.parse(words, root) for words in asked.words]
+    if not sides.name_two_libraries(*parsed):
         return ()
+    names = (side.toolchain for side in parsed)
     return tuple(next((word for word in options.toolchains if word.partition("=")[0] == name), name) for name in names)
 
 

@@ -103,5 +103,5 @@ def _tell(folder: RunFolder, run: Run, measured: Sequence[Mapping[str, Any]], pr
         said += ["", *earlier_launches.tellable_lines(folder.system, folder.root, measured), ""]
         said += [f"{summary(of_run(run))}: ./campaign findings {folder.run}{elsewhere}"]
     progress.line(*first_screen.make(folder, run, on).lines, "")
-    progress.line(*wrapped(said, on.width), "")
+    progress.line(*(wrapped(said, on.width) if on.is_terminal else said), "")
     return is_written, where

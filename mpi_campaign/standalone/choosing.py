@@ -45,7 +45,7 @@ _HANGS, _AT_POINT = re.compile("hangs in (.*)"), re.compile(r": point (\d+)")
 
 @dataclass(frozen=True)
 class Interval:
-    """A ratio over launches, with its 95 % interval."""
+    """A ratio or a time, ns, over launches, with its 95 % interval."""
 
     value: float
     low: float
@@ -136,7 +136,7 @@ def clearest(run: Run, case: Case, against: str) -> Shown:
     told = [one.expected for one in shown if one.expected != CANNOT_TELL]
     most = PASS if told.count(PASS) > told.count(FAIL) else FAIL
     clearest = min(shown, key=lambda one: ((most, PASS, FAIL, CANNOT_TELL).index(one.expected), -one.margin))
-    return replace(clearest, alike=(told.count(clearest.expected), points))
+    return replace(clearest, alike=(sum(one.expected == clearest.expected for one in shown), points))
 
 
 def _named(manifest: Json, words: str) -> tuple[str, list[Json]]:
@@ -238,6 +238,9 @@ def _hanging(run: Run, case: Case, hang: str, against: str) -> Shown:
         except CannotShowError as error:
             why = str(error)
             continue
+        if values["seconds"] * (1 + WARM_UP) > LONGEST_SECONDS:
+            why = "its repetitions take too long"
+            continue
         unknown = Interval(math.nan, math.nan, math.nan, 0)
         return Shown(program, case, (), values, unknown, program.bound, FAIL, hang=hang)
     raise CannotShowError(why)
@@ -302,6 +305,8 @@ def _slower(run: Run, case: Case, shown: Sequence[Shown], others: Sequence[Json]
     """The points at which the case surely takes longer than with another library, with the bound in the middle between
     both. Raises CampaignError."""
     program, header = PROGRAMS[case.benchmark], _header(run, case.family, others)
+    if not program.time:
+        return
     question = f"Does {case.name} take longer than with {header.toolchain}?"
     times, of_other = (
         {place: (row, time) for place, row, time in _rows(run, case, its_launches, program.time)}
@@ -314,7 +319,8 @@ def _slower(run: Run, case: Case, shown: Sequence[Shown], others: Sequence[Json]
         larger_is_better=False,
     )
     for one in shown:
-        if one.place in times and one.place in of_other:
+        is_short = one.values["seconds"] * (FEWEST_REPETITIONS + WARM_UP) <= LONGEST_SECONDS / 2
+        if is_short and one.place in times and one.place in of_other:
             (row, own), (other_row, other) = times[one.place], of_other[one.place]
             found = Interval(*ratio_estimate(_estimate(own), _estimate(other)).numbers, own.launches)
             if found.low > 1 and all(row.get(name) == other_row.get(name) for name in _SIZES):

@@ -1,6 +1,7 @@
 """What a program of one file can show: an entry per benchmark, whose template is in `templates/`.
 
-`templates/frame.c.j2` has what all of them share: it binds ranks, repeats, and prints PASS or FAIL by the median ratio.
+`templates/frame.c.j2` has what all of them share: it binds ranks, repeats, and prints PASS or FAIL by the ratio of
+medians.
 """
 
 import math
@@ -40,7 +41,8 @@ class Program:
     template: its name in `templates/`.  metric: the ratio that it prints, as the family's table has it.
     bound: PASS lies below it; above it where `larger_is_better`.
     formula: how the ratio is made, a sentence.
-    time, part: the time of a slowdown, as the family's table has it, and the part of the template that takes it.
+    time, part: the time of a slowdown, as the family's table has it, and the part of the template that takes it; empty
+    where the program chooses its work by its own time.
     values: from a row of the family's table the values of the template, among them `question` and `seconds` of a
     repetition. Raises CannotShowError.
     """
@@ -169,7 +171,7 @@ PROGRAMS: Mapping[str, Program] = {
     ),
     "mpi_impact": Program(
         "impact.c.j2", "r_mpi_impact", 1.1, "r_mpi_impact = t after MPI_Init / t before it.",
-        "t_comp_passive_mpi_ns", "AFTER", _impact,
+        "", "", _impact,
         computes_with_threads=True,
     ),
 }  # fmt: skip

@@ -143,9 +143,11 @@ def _side(header: Header) -> dict[str, list[tuple[str, str]]]:
     name, _, version = header.toolchain.partition("@")
     library = LIBRARIES.get(name, UNKNOWN)
     request = Request(Path(_PREFIX), version, "basic", "native", Placement(header.ranks, 1, 1))
-    prefix = str(header.metadata.get("prefix") or "/nowhere")
+    prefix = f"{header.metadata.get('prefix') or '/nowhere'}/"
     recorded = {
-        name: value.replace(prefix, _PREFIX) for name, value in header.environment.items() if value.startswith(prefix)
+        name: value.replace(prefix, f"{_PREFIX}/")
+        for name, value in header.environment.items()
+        if value.startswith(prefix)
     }
     of_prefix = {**recorded, **library.always(request).env}
     return {

@@ -136,7 +136,7 @@ def _confirmed(asked: ComparisonRequest, pairs: Pairs, root: Path) -> Pairs:
         there = sides.toolchains_of([run_folders.find(asked.again, root)])
         parsed = [sides.parse(words, root) for words in asked.words]
         a, b = (",".join(filter(None, (asked.again, side.toolchain, side.configuration))) for side in parsed)
-        both = parsed[0].toolchain != parsed[1].toolchain and parsed[0].toolchain in there
+        both = sides.name_two_libraries(*parsed) and parsed[0].toolchain in there
         again, _ = of_sides(replace(asked, words=(a if both else asked.words[0], b), within="", again=""), root)
     except CampaignError as error:  # what was measured again failed
         return {sides_: replace(first, remarks=(*first.remarks, f"not confirmed by {asked.again}: {error}"))}

@@ -37,6 +37,8 @@ INDEX = "index.json"
 LOCK = ".lock"
 REPORTED = ".reported.json"
 """In the folder of a site: of which runs it has the report, and of which state of the run."""
+PUBLIC = ".public"
+"""In the folder of a site that never had names of hosts and users."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,9 @@ def run(asked: PublishRequest, root: Path, site: Path) -> int:
     base = _base(asked.base)
     progress = Progress(4)
     folders = _runs(root, asked.system)
-    _check_site(site)
+    _check_site(site, public=asked.public)
     with _locked(site):
+        _note_kind(site, public=asked.public)
         if asked.public:
             folders = _public_copies(folders, root, progress)
         progress.step(f"looking for changes in {plural(len(folders), 'run')}")
@@ -108,14 +111,24 @@ def _runs(root: Path, system: str) -> list[RunFolder]:
     return folders
 
 
-def _check_site(site: Path) -> None:
-    """Raises CampaignError where a folder has files that no site has."""
+def _check_site(site: Path, *, public: bool) -> None:
+    """Raises CampaignError where a folder has files that no site has, or a public site would have pages of another."""
     run_folders.check_outside(site)
     if site.exists() and not site.is_dir():
         raise CampaignError(f"{site} is no folder: give another one")
     others = site.is_dir() and any(path.name != LOCK for path in site.iterdir())
     if others and not (site / INDEX).exists() and not (site / REPORTED).exists():
         raise CampaignError(f"{site} has other files: give a new folder, or that of a site")
+    if public and (site / INDEX).exists() and not (site / PUBLIC).exists():
+        raise CampaignError(f"{site} was made without --public, and has names of hosts and users: give a new folder")
+
+
+def _note_kind(site: Path, *, public: bool) -> None:
+    """Raises OSError."""
+    if public:
+        (site / PUBLIC).touch()
+    else:
+        (site / PUBLIC).unlink(missing_ok=True)
 
 
 @contextmanager
@@ -239,11 +252,14 @@ def _write_reports(folders: list[RunFolder], site: Path, progress: Progress) -> 
 def _without_others(folders: list[RunFolder], site: Path) -> dict[str, str]:
     """Of which runs the site has the report, after those of other runs of the same systems were deleted."""
     reported, names = _reported(site), set(map(_name, folders))
+    before = len(reported)
     for system in {folder.system for folder in folders}:
         for path in site.joinpath(system, "runs").glob("*.html"):
             if f"{system}/{path.stem}" not in names:
                 path.unlink()
                 reported.pop(f"{system}/{path.stem}", None)
+    if len(reported) < before:
+        page.write(site / REPORTED, json.dumps(reported, indent=1) + "\n")
     return reported
 
 

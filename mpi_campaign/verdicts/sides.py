@@ -111,6 +111,13 @@ class Side:
         return mine_only
 
 
+def name_two_libraries(one: Side, other: Side) -> bool:
+    """Whether both sides name a library, different ones, of one system: they can be measured beside each other."""
+    return "" not in (one.toolchain, other.toolchain) and (
+        one.toolchain != other.toolchain and one.of_systems == other.of_systems
+    )
+
+
 def parse(words: str, root: Path) -> Side:
     """The side that words mean. Raises CampaignError, which lists what there is."""
     side = Side(words)
@@ -122,7 +129,7 @@ def parse(words: str, root: Path) -> Side:
         side = _with(side, word, root, systems)
     if side == Side(words):
         raise CampaignError(f"'{words}' names no side: give a run, a toolchain, a configuration, a system or dates")
-    names = (Path(part).resolve().name if Path(part).is_dir() else part for part in side.words.split(","))
+    names = (Path(part).resolve().name if part and Path(part).is_dir() else part for part in side.words.split(","))
     return replace(side, words=",".join(names))
 
 

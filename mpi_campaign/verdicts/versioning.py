@@ -183,9 +183,13 @@ def _having(table: pd.DataFrame, words: str) -> pd.DataFrame:
 
 
 def _is_named(name: str, words: str) -> bool:
-    """Whether the name of a case has all of the words. Of `wire:2gbit` the first part is enough."""
-    there = {part for text in re.split(r"[\s,]+", name) for part in (text, text.partition(":")[0])}
-    return set(re.split(r"[\s,]+", words.strip())) <= there | {""}
+    """Whether the name of a case has all of the words. Of `wire:2gbit` and `mpich@5.0.2` the first part is enough."""
+    there = {part for text in _words(name) for part in (text, re.split("[@:]", text)[0])}
+    return _words(words) <= there
+
+
+def _words(text: str) -> set[str]:
+    return set(filter(None, re.split(r"[\s(),]+", text)))
 
 
 def _pairs(found: Mapping[str, Found]) -> dict[tuple[str, str], tuple[Found, Found]]:

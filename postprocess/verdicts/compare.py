@@ -259,7 +259,7 @@ def confirmed(first: Comparison, second: Comparison, run: str) -> Comparison:
 
     It is refuted where it is the same or faster the second time, and where the second time cannot tell, or differs
     slightly, but has its whole interval of the effect on the better side of the first one. Any other slowdown stays.
-    second: the comparison of the same side A with what was measured again.  run: its name.
+    second: the comparison of side A, or of its library measured again, with what was measured again.  run: its name.
     """
     key = [name for name in (*KEY, "metric") if name in first.rows and name in second.rows]
     told = ["verdict", "effect_ci95_low", "effect_ci95_high"]

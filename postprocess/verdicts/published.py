@@ -35,6 +35,8 @@ COMPARISON = "compare.html"
 GOOD, BAD = "good", "bad"
 """The state of a system or of a night; also its CSS class."""
 NO_HISTORY = "No case has a history yet."
+_RECENT = 9
+"""The usual suite is that of most of so many runs."""
 _SPARK_WIDTH, _SPARK_HEIGHT = 160, 28
 _SPARK_NIGHTS = 60
 
@@ -99,7 +101,7 @@ class System:
     def newest(self) -> Night:
         """The newest night, as long as there is one, not what was measured aside or, by another suite, by day."""
         nights = [night for night in self.nights if not night.aside] or self.nights
-        suites = Counter(night.suite for night in reversed(nights))  # of two that are as frequent, the newer
+        suites = Counter(night.suite for night in nights[: -_RECENT - 1 : -1])  # of two as frequent ones, the newer
         usual = suites.most_common(1)[0][0]
         return [night for night in nights if night.suite == usual][-1]
 

@@ -64,6 +64,7 @@ def _of_messages(messages: pd.DataFrame) -> Iterator[Cell]:
             counted=int(row["launches_reliable"]),
             points=int(row["launches"]),
             unit=" x",
+            par=1.0,
             measure=OVERHEAD,
             noun="pair",
             why="the intervals of o and L touch" if is_time else "L is below 0 or not known",

@@ -24,7 +24,7 @@ def cells_of(table: pd.DataFrame) -> list[Cell]:
             word = WORDS.get(one["verdict"], CANNOT_TELL)
             ratio = (one["ratio"], one["ratio_ci95_low"], one["ratio_ci95_high"])
             # What lacks other points would have a number that seems to tell it.
-            is_told = word != CANNOT_TELL or ratio[1] <= 1 <= ratio[2]
+            is_told = word != CANNOT_TELL or ratio[1] <= one["bound"] <= ratio[2]
             found.append(
                 Cell(
                     where,

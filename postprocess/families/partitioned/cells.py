@@ -4,7 +4,6 @@ A cell is about the fastest way of sending in any configuration that was measure
 choose. Scenarios in which nothing is late have no cells where others have.
 """
 
-import math
 from collections.abc import Iterator
 
 import pandas as pd
@@ -16,20 +15,14 @@ from postprocess.families.axes import PARAMETERS
 from postprocess.families.partitioned.axes import DELAY_RATIO
 from postprocess.families.partitioned.verdict import SCENARIO, Choice, Verdict, choice_words, verdicts
 
-MEASURE = (
-    "x: times as fast as one message after all partitions are ready, by the fastest way; where that is one message, at "
-    "most by any other"
-)
+MEASURE = "x: times as fast as one message after all partitions are ready, by the fastest way"
 PAYS = Word("pays", "good", "is {} times as fast sent early", "are {} times as fast sent early")
 FASTER = Word(
     "faster", "even", "is faster in parts, but not by sending early", "are faster in parts, but not by sending early"
 )
 TOO_MUCH = "the gain is above the number of partitions: sending early alone cannot bring it"
-_IN_PARTS = "in parts at most {} times as fast"
-NO_GAIN = Word("no gain", "even", f"gains nothing ({_IN_PARTS})", f"gain nothing ({_IN_PARTS})")
-ONE_MESSAGE = Word(
-    "one message", "bad", f"is fastest as one message ({_IN_PARTS})", f"are fastest as one message ({_IN_PARTS})"
-)
+NO_GAIN = Word("no gain", "even", "gains nothing in parts", "gain nothing in parts")
+ONE_MESSAGE = Word("one message", "bad", "is fastest as one message", "are fastest as one message")
 
 
 def cells_of(table: pd.DataFrame) -> list[Cell]:
@@ -56,12 +49,12 @@ def _cells(verdict: Verdict, differ: set[str]) -> Iterator[Cell]:
     setting += axes.unusual_words(values, PARAMETERS["partitioned"])
     row = Row(str(values["toolchain"]), str(values["network"]), setting)
     for choice in verdict.choices:
-        gain, word = choice.gain, _word(choice)
+        gain = choice.gain
         yield Cell(
             row,
             size(choice.message_bytes),
-            word,
-            _estimate(choice, word),
+            _word(choice),
+            (gain.value, gain.low, gain.high) if gain is not None and not choice.is_single else UNKNOWN,
             counted=choice.reliable,
             points=choice.points,
             unit=" x",
@@ -71,13 +64,6 @@ def _cells(verdict: Verdict, differ: set[str]) -> Iterator[Cell]:
             why=choice_words(choice).removeprefix("cannot tell: ").replace("cannot tell one", "not told apart: one"),
             notes=(TOO_MUCH,) * (choice.pays_early and gain is not None and gain.low > values["partitions_send"]),
         )
-
-
-def _estimate(choice: Choice, word: Word) -> tuple[float, float, float]:
-    if word in (ONE_MESSAGE, NO_GAIN):
-        return choice.most_gain, math.nan, math.nan
-    gain = None if choice.is_single else choice.gain
-    return UNKNOWN if gain is None else (gain.value, gain.low, gain.high)
 
 
 def _word(choice: Choice) -> Word:

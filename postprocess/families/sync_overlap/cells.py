@@ -53,6 +53,10 @@ def _memory(never: pd.DataFrame) -> Iterator[Cell]:
         )
 
 
+def _early_or_late(after_wait_ns: float) -> str:
+    return f"{duration(abs(after_wait_ns))} {'early' if after_wait_ns < 0 else 'late'}"
+
+
 def _messages(table: pd.DataFrame) -> list[Cell]:
     asked = table[table["asked"].astype(bool) & (table[axes.SEND.name] != axes.SENT_NEVER)]
     place = rows_in(asked, "sync_overlap")
@@ -60,18 +64,15 @@ def _messages(table: pd.DataFrame) -> list[Cell]:
     for row in rows_of(over_launches(asked)):
         words = WORDS if axes.SEND.is_usual(row[axes.SEND.name]) else _CONTROL | {INCOMPLETE: _CONTROL[FULL]}
         reasons = row["unreliable_reasons"]
-        value, low, high = estimate_of(row, "t_after_wait_ns").numbers
-        is_early = value < 0
         found.append(
             Cell(
                 place(row),
                 column=size(row["message_bytes"]),
                 word=words.get(row["outcome"], CANNOT_TELL) if row["reliable"] else CANNOT_TELL,
-                estimate=(-value, -high, -low) if is_early else (value, low, high),
+                estimate=estimate_of(row, "t_after_wait_ns").numbers,
                 counted=int(row["reliable"]),
                 points=1,
-                words=duration,
-                unit=" early" if is_early else " late",
+                words=_early_or_late,
                 measure=MEASURE,
                 noun="message size",
                 why=reasons[0].partition(" (")[0] if reasons else "the outcome is not clear",

@@ -40,8 +40,9 @@ _WHAT = {NODE: "{}", LINK: "the link of {}", PATH: "the path between {} and {}",
 
 @dataclass(frozen=True)
 class Fault:
-    """What is slow. kind: NODE, LINK, PATH or SWITCH.  names: of the host, of both hosts, or of the switch.  slower:
-    how many times as long it takes, with its 95 % interval.  message_bytes: at which size; 0: computing."""
+    """What is slow. kind: NODE, LINK, PATH or SWITCH.  names: of the host, of both hosts, or of the switch or
+    both.  slower: how many times as long it takes, with its 95 % interval.  message_bytes: at which size; 0:
+    computing."""
 
     kind: str
     names: tuple[str, ...]
