@@ -12,7 +12,7 @@ import pandas as pd
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.standalone.programs import PROGRAMS, CannotShowError, Program, Row
 from postprocess.drawing.columns import rows_of
-from postprocess.drawing.text import clean, first_of, plural
+from postprocess.drawing.text import clean, first_of, has_words, plural
 from postprocess.families import registry
 from postprocess.families.family import Family
 from postprocess.families.sampled_table import sound
@@ -144,7 +144,7 @@ def _named(manifest: Json, words: str) -> tuple[str, list[Json]]:
     shortest name. Raises CampaignError."""
     by_name: dict[str, list[Json]] = {}
     for case in cases_of(manifest):
-        if case.get("record") and _is_named(case, _words(words)):
+        if case.get("record") and has_words(f"{case.get('case')} {case.get('benchmark')}", words):
             by_name.setdefault(without_repeat(clean(case.get("case"))), []).append(case)
     plainest = sorted(by_name, key=_length)[:2]
     if not words or not plainest or len({_length(name) for name in plainest}) < len(plainest):
@@ -156,20 +156,9 @@ def _named(manifest: Json, words: str) -> tuple[str, list[Json]]:
     return plainest[0], by_name[plainest[0]]
 
 
-def _words(text: str) -> list[str]:
-    return [word for word in re.split(r"[\s(),]+", text) if word]
-
-
 def _length(name: str) -> int:
     """How many words the name of a case has: the fewest where it differs in nothing from the usual case."""
     return len(name.split())
-
-
-def _is_named(case: Json, words: Sequence[str]) -> bool:
-    """Whether a case has each of the words in its name. Of `mpich@5.0.2` and `wire:2gbit` the first part is enough."""
-    texts = [*_words(str(case.get("case"))), str(case.get("benchmark"))]
-    there = {part for text in texts for part in (text, re.split("[@:]", text)[0])}
-    return all(word in there for word in words)
 
 
 def _header(run: Run, family: Family, cases: Sequence[Json]) -> Header:

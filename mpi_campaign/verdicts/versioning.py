@@ -29,7 +29,7 @@ from mpi_campaign.verdicts.comparing import (
     write,
 )
 from mpi_campaign.verdicts.sides import Side
-from postprocess.drawing.text import clean, shortened
+from postprocess.drawing.text import clean, has_words, shortened
 from postprocess.records.fields import RecordError
 from postprocess.records.header import Header
 from postprocess.records.reading import load_header
@@ -60,7 +60,7 @@ def run(
     files: paths by form, `markdown` and `html`.  form: json, all (every case), or empty: the cases with a step.
     words: of the names of the cases that count; empty: all do.
     """
-    measured = [(case, why) for case, why in _measured(runs) if _is_named(case.label, words)]
+    measured = [(case, why) for case, why in _measured(runs) if has_words(case.label, words)]
     releases = _of_library((case.toolchain for case, _ in measured), library, since)
     failures = _failures(measured, releases)
     failed = versions.failure_words(failures, releases)
@@ -174,22 +174,12 @@ def _having(table: pd.DataFrame, words: str) -> pd.DataFrame:
     """The launches of the cases with all of these words in their names. Raises CampaignError where there is none."""
     number, groups = numbered(table, group_columns(table))
     names = [" ".join(names_of(group)) for group in groups.to_dict("records")]
-    is_named = np.array([_is_named(name, words) for name in names], dtype=bool)
+    is_named = np.array([has_words(name, words) for name in names], dtype=bool)
     if not is_named.any():
         there = shortened(dict.fromkeys(name.partition(" ")[2] for name in names))
         raise CampaignError(f"--case '{clean(words)}' is the name of no case; there are: {'; '.join(there)}")
     chosen: pd.DataFrame = table[is_named[number]]
     return chosen
-
-
-def _is_named(name: str, words: str) -> bool:
-    """Whether the name of a case has all of the words. Of `wire:2gbit` and `mpich@5.0.2` the first part is enough."""
-    there = {part for text in _words(name) for part in (text, re.split("[@:]", text)[0])}
-    return _words(words) <= there
-
-
-def _words(text: str) -> set[str]:
-    return set(filter(None, re.split(r"[\s(),]+", text)))
 
 
 def _pairs(found: Mapping[str, Found]) -> dict[tuple[str, str], tuple[Found, Found]]:

@@ -1,6 +1,7 @@
 """Texts of numbers and names for people. Names come from outside: `clean` makes them safe to print and to draw."""
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 _NANOSECOND_UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns"))
@@ -163,3 +164,10 @@ def _three_digits(number: float) -> str:
     digits = max(0, 2 - math.floor(math.log10(abs(number)))) if number else 0
     shown = f"{number:.{digits}f}"
     return shown.rstrip("0").rstrip(".") if "." in shown else shown
+
+
+def has_words(name: str, words: str) -> bool:
+    """Whether a name has all of the words. Of `wire:2gbit` and `mpich@5.0.2` the first part is enough."""
+    split = re.compile(r"[\s(),]+").split
+    there = {part for text in split(name) for part in (text, re.split("[@:]", text)[0])}
+    return all(word in there for word in split(words) if word)
